@@ -3,25 +3,9 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, Format, Kind, Level, Problem, Source
 from duvet.sources import comments
+from duvet.sources.comments import SourceStyle, make_finder, scan_comments
 from duvet.text import WHITESPACE
 from tests.problems import show_problem
-
-
-def test_every_field_of_an_annotation_is_read() -> None:
-    fields = "spec.md#pot|type=todo|level=SHOULD|format=markdown|feature=tea pots|tracking-issue=12"
-    head = "".join(f"    //= {field}\n" for field in fields.split("|"))
-    text = f"fn main() {{\n{head}    //# The pot MUST\n    //# be warm.\n}}\n"
-    annotation = Annotation(
-        *("src/a.rs", 2, Kind.TODO, "spec.md#pot", "The pot MUST be warm.", Level.SHOULD, Format.MARKDOWN),
-        feature="tea pots",
-        tracking_issue="12",
-        blob_link="https://host",
-        source=Source(20, 31, 20, 183, 154, 183),
-    )
-    assert comments.scan_comments("src/a.rs", text, comments.SourceStyle(blob_link="https://host")) == (
-        [annotation],
-        [],
-    )
 
 
 def test_annotations_are_read_from_comments() -> None:
@@ -30,25 +14,21 @@ def test_annotations_are_read_from_comments() -> None:
     ##% target.
     for text, style, expected in [
         # Lines in any order make one annotation, and an empty line of text keeps it together.
-        ("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n", comments.SourceStyle(), [(1, "a#1", "one two")]),
-        ("//= a#1\n//#\n//# one", comments.SourceStyle(), [(1, "a#1", "one")]),
+        ("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n", SourceStyle(), [(1, "a#1", "one two")]),
+        ("//= a#1\n//#\n//# one", SourceStyle(), [(1, "a#1", "one")]),
         # Any other line ends it.
         *(
-            (f"//= a#1\n{gap}\n//= a#2\n//# two", comments.SourceStyle(), [(1, "a#1", ""), (3, "a#2", "two")])
+            (f"//= a#1\n{gap}\n//= a#2\n//# two", SourceStyle(), [(1, "a#1", ""), (3, "a#2", "two")])
             for gap in ("", "// note", "code();")
         ),
         # A target after text begins the next one.
-        (
-            "//= a#1\n//# one\n//= a#2\n//= type=test\n//# two",
-            comments.SourceStyle(),
-            [(1, "a#1", "one"), (3, "a#2", "two")],
-        ),
-        ("/*\n *= a#1\n *# one\n */", comments.SourceStyle("*=", "*#"), [(2, "a#1", "one")]),
-        ("(* a#1\n# one", comments.SourceStyle("(*", "#"), [(1, "a#1", "one")]),
-        ("//= source = https://host/?a=b#c\n", comments.SourceStyle(), [(1, "https://host/?a=b#c", "")]),
-        ("//= type=test\n//= source = a#1", comments.SourceStyle(), [(1, "a#1", "")]),
+        ("//= a#1\n//# one\n//= a#2\n//= type=test\n//# two", SourceStyle(), [(1, "a#1", "one"), (3, "a#2", "two")]),
+        ("/*\n *= a#1\n *# one\n */", SourceStyle("*=", "*#"), [(2, "a#1", "one")]),
+        ("(* a#1\n# one", SourceStyle("(*", "#"), [(1, "a#1", "one")]),
+        ("//= source = https://host/?a=b#c\n", SourceStyle(), [(1, "https://host/?a=b#c", "")]),
+        ("//= type=test\n//= source = a#1", SourceStyle(), [(1, "a#1", "")]),
     ]:
-        found, problems = comments.scan_comments("a.rs", text, style)
+        found, problems = scan_comments("a.rs", text, style)
         assert ([(one.line, one.target, one.quote) for one in found], problems) == (expected, [])
 
 
@@ -56,27 +36,23 @@ def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     ##= man/spec/trace.md#annotations
     ##% An annotation without a type MUST have the type of its `[[source]]`, by default `citation`.
     annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
-    assert comments.scan_comments("a.rs", "//= spec.md#pot\n", comments.SourceStyle(kind=Kind.TEST)) == (
-        [annotation],
-        [],
-    )
-    assert [
-        one.kind for one in comments.scan_comments("a.rs", "//= a#1\n//# b\n//= a#2", comments.SourceStyle())[0]
-    ] == [Kind.CITATION] * 2
+    assert scan_comments("a.rs", "//= spec.md#pot\n", SourceStyle(kind=Kind.TEST)) == ([annotation], [])
+    found = scan_comments("a.rs", "//= a#1\n//# b\n//= a#2", SourceStyle())[0]
+    assert [one.kind for one in found] == [Kind.CITATION] * 2
     text = "//= a#1\n//= feature=x"
-    assert comments.scan_comments("a.rs", text, comments.SourceStyle(kind=Kind.TODO))[1] == []
-    (problem,) = comments.scan_comments("a.rs", text, comments.SourceStyle(kind=Kind.SPEC))[1]
+    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TODO))[1] == []
+    (problem,) = scan_comments("a.rs", text, SourceStyle(kind=Kind.SPEC))[1]
     assert problem.message == "invalid key for type SPEC"
 
 
 def read(*fields: str) -> Annotation:
     text = "\n".join(f"  //= {field}" for field in fields)
-    found, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())
+    found, problems = scan_comments("a.rs", text, SourceStyle())
     assert problems == []
     return found[0]
 
 
-def test_names_of_types_levels_and_formats() -> None:
+def test_types_levels_formats_reasons_and_fields_of_todos() -> None:
     for name, kind in {
         **{kind.name: kind for kind in Kind if kind is not Kind.CITATION},
         **dict.fromkeys(("IMPLEMENTATION", "CITATION"), Kind.CITATION),
@@ -87,11 +63,8 @@ def test_names_of_types_levels_and_formats() -> None:
     for name, format in {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN}.items():
         assert read("a#1", f"format={name}").format is read("a#1", f"format={name.upper()}").format is format
     assert read("a#1", "format=md").format is Format.MARKDOWN
-
-
-def test_reasons_are_joined_and_todos_have_fields() -> None:
-    for kind in ("exception", "implication", "citation", "test"):
-        found = read("a#1", f"type={kind}", "reason=one", "reason=", "reason = two", "reason = a = b")
+    for named in ("exception", "implication", "citation", "test"):
+        found = read("a#1", f"type={named}", "reason=one", "reason=", "reason = two", "reason = a = b")
         assert found.reason == "one  two a = b"
     found = read("a#1", "type=todo", "feature=pots", "tracking-issue=https://host/7")
     assert (found.feature, found.tracking_issue) == ("pots", "https://host/7")
@@ -125,7 +98,7 @@ def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
     ##% annotation's type.
     found: list[str] = []
     for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
-        annotations, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())
+        annotations, problems = scan_comments("a.rs", text, SourceStyle())
         found += [*text.splitlines(), *(f"-> {one.target} {one.quote}".rstrip() for one in annotations)]
         found += [*map(show_problem, problems), ""]
     snapshot.assert_match("\n".join(found), "problems/annotations.txt")
@@ -134,7 +107,7 @@ def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
 def split_tokens(text: str, meta: str, content: str) -> list[tuple[int, bool, str, int]]:
     return [
         (token.line, is_meta, token.text, token.start)
-        for run in comments.find_runs(text, comments.make_finder(meta, content))
+        for run in comments.find_runs(text, make_finder(meta, content))
         for block in comments.split_blocks(run, meta, content)
         for is_meta, tokens in ((True, block.metas), (False, block.contents))
         for token in tokens
@@ -181,44 +154,43 @@ def test_adjacent_lines_form_one_annotation() -> None:
         ("/\n= a\n/\n# b", "/\n=", "/\n#", []),
         ("/\n= a\n# b", "/\n=", "#", [(3, 6, "# b")]),
     ]:
-        assert [
-            (run.line, run.start, run.text) for run in comments.find_runs(text, comments.make_finder(meta, content))
-        ] == runs
+        found = comments.find_runs(text, make_finder(meta, content))
+        assert [(run.line, run.start, run.text) for run in found] == runs
 
 
 def test_white_space_is_that_of_unicode() -> None:
     texts = [f"{char}a{char}" for char in map(chr, range(0x10000)) if char != "\n"]
     lines = "\n".join(f"//#{text}" for text in texts)
-    assert comments.make_finder("//=", "//#").texts(lines) == [text.strip(WHITESPACE) for text in texts]
+    assert make_finder("//=", "//#").texts(lines) == [text.strip(WHITESPACE) for text in texts]
 
 
 STYLES = [
-    comments.SourceStyle("//", "//="),
-    comments.SourceStyle("//=", "//"),
-    comments.SourceStyle("=", "=#="),
-    comments.SourceStyle("", "#"),
-    comments.SourceStyle("=", ""),
-    comments.SourceStyle(" *=", "*#"),
-    comments.SourceStyle("*=", "\u3000*#"),
+    SourceStyle("//", "//="),
+    SourceStyle("//=", "//"),
+    SourceStyle("=", "=#="),
+    SourceStyle("", "#"),
+    SourceStyle("=", ""),
+    SourceStyle(" *=", "*#"),
+    SourceStyle("*=", "\u3000*#"),
 ]
 EASY_STYLES = [
-    comments.SourceStyle(),
-    comments.SourceStyle("*=", "*#", Kind.TEST, "https://host"),
-    comments.SourceStyle("-- =", "-- #"),
-    comments.SourceStyle("#= ", "#% "),
-    comments.SourceStyle("é", "e"),
+    SourceStyle(),
+    SourceStyle("*=", "*#", Kind.TEST, "https://host"),
+    SourceStyle("-- =", "-- #"),
+    SourceStyle("#= ", "#% "),
+    SourceStyle("é", "e"),
 ]
 WORDS = st.sampled_from(["a.md#b", "two  words", "é", "type=test", "level = MAY", "reason=x", "type=x", "source=a", ""])
 BLANKS = st.sampled_from(["", "", "", " ", "\t", "\r", "\u00a0", "\x85", "\x1c"])
 
 
-def in_usual_form(text: str, style: comments.SourceStyle) -> list[Annotation | None]:
-    finder = comments.make_finder(style.meta, style.content)
+def in_usual_form(text: str, style: SourceStyle) -> list[Annotation | None]:
+    finder = make_finder(style.meta, style.content)
     return [comments.parse_usual_run("a.rs", run, style, finder) for run in comments.find_runs(text, finder)]
 
 
 @st.composite
-def sources(draw: st.DrawFn) -> tuple[str, comments.SourceStyle]:
+def sources(draw: st.DrawFn) -> tuple[str, SourceStyle]:
     """Generate a few annotations, with what may go wrong around them."""
     style = draw(st.sampled_from([*EASY_STYLES, *STYLES]))
     lines = []
@@ -231,9 +203,9 @@ def sources(draw: st.DrawFn) -> tuple[str, comments.SourceStyle]:
 
 
 @given(sources())
-def test_the_usual_form_equals_what_comes_out_line_by_line(source: tuple[str, comments.SourceStyle]) -> None:
+def test_the_usual_form_equals_what_comes_out_line_by_line(source: tuple[str, SourceStyle]) -> None:
     text, style = source
-    finder = comments.make_finder(style.meta, style.content)
+    finder = make_finder(style.meta, style.content)
     for run in comments.find_runs(text, finder):
         annotation = comments.parse_usual_run("a.rs", run, style, finder)
         if annotation is not None:
@@ -245,16 +217,27 @@ def test_the_usual_form_equals_what_comes_out_line_by_line(source: tuple[str, co
 
 @given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
 def test_places_are_those_of_the_text(text: str) -> None:
-    for found in comments.scan_comments("a.rs", text, comments.SourceStyle())[0]:
+    for found in scan_comments("a.rs", text, SourceStyle())[0]:
         assert text[slice(*found.source.target)] == found.target
         assert found.source.text[0] <= found.source.text[1]
         assert text[slice(*found.source.quote)].startswith(found.quote[:1])
 
 
-def test_an_annotation_in_another_form_has_the_same_places() -> None:
+def test_fields_of_an_annotation_in_any_order() -> None:
+    fields = "spec.md#pot|type=todo|level=SHOULD|format=markdown|feature=tea pots|tracking-issue=12"
+    head = "".join(f"    //= {field}\n" for field in fields.split("|"))
+    text = f"fn main() {{\n{head}    //# The pot MUST\n    //# be warm.\n}}\n"
+    annotation = Annotation(
+        *("src/a.rs", 2, Kind.TODO, "spec.md#pot", "The pot MUST be warm.", Level.SHOULD, Format.MARKDOWN),
+        feature="tea pots",
+        tracking_issue="12",
+        blob_link="https://host",
+        source=Source(20, 31, 20, 183, 154, 183),
+    )
+    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == ([annotation], [])
     text = "x\n  //= type=test\n  //= a#1\n  //# one\n  //# two\n"
     test = Annotation("a.rs", 2, Kind.TEST, "a#1", "one two", source=Source(24, 27, 8, 47, 34, 47))
-    assert comments.scan_comments("a.rs", text, comments.SourceStyle()) == ([test], [])
+    assert scan_comments("a.rs", text, SourceStyle()) == ([test], [])
 
 
 def test_target_fields_and_text() -> None:
@@ -262,20 +245,17 @@ def test_target_fields_and_text() -> None:
     end, link = len(text) - 3, "https://host"
     source = Source(7, 13, 7, end, text.index("one"), end)
     todo = Annotation("a.rs", 2, Kind.TODO, "a.md#b", "one  two three", Level.SHOULD, blob_link=link, source=source)
-    assert in_usual_form(text, comments.SourceStyle("*=", "*#", blob_link=link)) == [todo]
+    assert in_usual_form(text, SourceStyle("*=", "*#", blob_link=link)) == [todo]
 
 
-def test_other_forms_are_not_taken_for_the_usual_one() -> None:
+def test_other_forms_and_prefixes_that_are_hard_to_tell_apart_are_not_taken_for_the_usual_form() -> None:
     unusual = (
         "//= a#1|//= a#1\n//= type=test|//# one|//= a=1\n//# one|//= a#1\n//= b#2\n//# one|//= a#1\n//= type=x\n//# one"
         "|//= type=test\n//= a#1\n//# one|//= a#1\n//# one\n//= b#2\n//# two|//=\n//# one|//= a#1\n//#\n//# one"
         "|//= a#1\n//# one\n//# |x //= a#1\n//# one"
     )
     for text in unusual.split("|"):
-        assert in_usual_form(text, comments.SourceStyle()) == [None]
-
-
-def test_prefixes_that_are_hard_to_tell_apart() -> None:
+        assert in_usual_form(text, SourceStyle()) == [None]
     for style in STYLES:
         found = in_usual_form(f"{style.meta} a#1\n{style.content} one\n", style)
         assert found and set(found) == {None}

@@ -35,18 +35,6 @@ def test_executed_lines_are_read() -> None:
         assert read(report(*lines)) == {"p/A.java": hits}
 
 
-def test_reports_without_files() -> None:
-    for text in [
-        "",
-        "not XML at all",
-        "TN:\nSF:a.rs\nDA:1,1\nend_of_record\n",
-        "<report/>",
-        "<report><counter type='LINE' missed='0'/>",
-        "<line nr='1'/><sourcefile><line/></sourcefile>",
-    ]:
-        assert read(text) == {}
-
-
 def test_ignored_elements() -> None:
     for text in [
         f"\ufeff<?xml version='1.0'?><!DOCTYPE report PUBLIC '-//J' \"report.dtd\">{report(line(ci=1))}",
@@ -58,15 +46,6 @@ def test_ignored_elements() -> None:
         report("<class><method/></class>", line(ci=1, hint="x > y")),
     ]:
         assert [*read(text).values()] == [{1: True}]
-
-
-def test_keys_are_read() -> None:
-    assert [*read(report(name="A.java") + report(line(ci=1), name="/B.java"))] == ["p/A.java", "p//B.java"]
-    assert [*read(report().replace('"p"', '""'))] == ["A.java"]
-
-
-def test_the_last_list_of_a_file_counts() -> None:
-    assert read(report(line(ci=1)) + report()) == {"p/A.java": {}}
 
 
 def test_refused_reports() -> None:
@@ -92,11 +71,8 @@ def test_refused_reports() -> None:
     ]:
         with pytest.raises(DuvetError) as refused:
             read(text)
-        assert (refused.value.message, refused.value.path, refused.value.line) == (
-            f"Coverage error: {message}",
-            "r.xml",
-            at,
-        )
+        error = refused.value
+        assert (error.message, error.path, error.line) == (f"Coverage error: {message}", "r.xml", at)
 
 
 def test_truncated_reports() -> None:
@@ -107,6 +83,14 @@ def test_truncated_reports() -> None:
         assert refused.value.message == "Coverage error: XML parsing error: the file ends before </package>"
 
 
-def test_entities_are_not_expanded() -> None:
+def test_lists_of_files() -> None:
+    for text in [
+        *("", "not XML at all", "TN:\nSF:a.rs\nDA:1,1\nend_of_record\n", "<report/>"),
+        *("<report><counter type='LINE' missed='0'/>", "<line nr='1'/><sourcefile><line/></sourcefile>"),
+    ]:
+        assert read(text) == {}
+    assert [*read(report(name="A.java") + report(line(ci=1), name="/B.java"))] == ["p/A.java", "p//B.java"]
+    assert [*read(report().replace('"p"', '""'))] == ["A.java"]
+    assert read(report(line(ci=1)) + report()) == {"p/A.java": {}}
     bomb = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 20))
     assert read(f"<!DOCTYPE x [{bomb}]><x>&l19;</x>") == {}

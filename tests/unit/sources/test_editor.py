@@ -252,33 +252,27 @@ def test_invalid_lines_are_refused() -> None:
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
     ##% next line.
-    for text, line, words in [
-        ("", 1, "line 1 does not exist; the file has 0 lines"),
-        ("a\nb\n", 3, "line 3 does not exist; the file has 2 lines"),
-        ("a\nb", 3, "line 3 does not exist; the file has 2 lines"),
-        ("a\n", 0, "line 0 does not exist; the file has 1 line"),
-        ("#!/bin/sh\n", 1, "the file must start with its `#!` line"),
-        ("\ufeffa\n", 1, "the file must start with its byte order mark"),
-        ("<?php\n", 1, "the file must start with its `<?` tag"),
-        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line is inside the annotation at a.rs:1"),
-        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line is inside the annotation at a.rs:1"),
+    inside, begin, other = (
+        "this line is inside the annotation at a.rs:1",
+        "the file must start with its",
+        "choose another line",
+    )
+    for text, line, message, hint in [
+        ("", 1, "line 1 does not exist; the file has 0 lines", "write the code before you cite"),
+        ("a\nb\n", 3, "line 3 does not exist; the file has 2 lines", "choose a line from 1 to 2"),
+        ("a\nb", 3, "line 3 does not exist; the file has 2 lines", "choose a line from 1 to 2"),
+        ("a\n", 0, "line 0 does not exist; the file has 1 line", "choose a line from 1 to 1"),
+        ("#!/bin/sh\n", 1, f"{begin} `#!` line", other),
+        ("\ufeffa\n", 1, f"{begin} byte order mark", other),
+        ("<?php\n", 1, f"{begin} `<?` tag", other),
+        ("//= tea.md#cup\n//# Leak.\n", 2, inside, "choose line 1"),
+        ("//= tea.md#cup\n//# Leak.", 2, inside, "choose line 1"),
+        ("//= tea.md#cup\n//# Leak.\nf();", 2, inside, "choose line 1 or line 3"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, inside, "choose line 1 or line 4"),
     ]:
         with pytest.raises(DuvetError) as caught:
             inserted("a.rs", text, line)
-        assert (caught.value.message, caught.value.line) == (words, line)
-
-
-def test_hints_name_only_lines_that_exist() -> None:
-    for text, line, hint in [
-        ("", 1, "write the code before you cite"),
-        ("a\nb", 3, "choose a line from 1 to 2"),
-        ("//= tea.md#cup\n//# Leak.\n", 2, "choose line 1"),
-        ("//= tea.md#cup\n//# Leak.", 2, "choose line 1"),
-        ("//= tea.md#cup\n//# Leak.\nf();", 2, "choose line 1 or line 3"),
-    ]:
-        with pytest.raises(DuvetError) as caught:
-            inserted("a.rs", text, line)
-        assert caught.value.hint == hint
+        assert (caught.value.message, caught.value.line, caught.value.hint) == (message, line, hint)
 
 
 def test_lines_that_continue_are_refused() -> None:

@@ -121,8 +121,7 @@ HOUSES = {
 @needs_git
 # Only the list of a repository is elsewhere in other kinds.
 @pytest.mark.parametrize(
-    ("kind", "house"),
-    [*product(["repository"], HOUSES), *product(["worktree", "submodule"], ["top", "own list"])],
+    ("kind", "house"), [*product(["repository"], HOUSES), *product(["worktree", "submodule"], ["top", "own list"])]
 )
 def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: Path) -> None:
     top = tmp_path / "house"

@@ -8,14 +8,8 @@ from hypothesis import given, strategies as st
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Problem
-from duvet.sources.glob import (
-    PatternError,
-    compile_pattern,
-    expand_pattern,
-    match_any,
-    parse_legacy_pattern,
-    spell_paths,
-)
+from duvet.sources import glob
+from duvet.sources.glob import PatternError, compile_pattern, expand_pattern
 from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry
 from tests.problems import show_problem
 from tests.sample_project import written
@@ -90,7 +84,7 @@ def test_any_of_several_patterns_matches() -> None:
         (["", "."], "", "a /a"),
         ([], "", "a"),
     ]:
-        covers = match_any(map(compile_pattern, patterns))
+        covers = glob.match_any(map(compile_pattern, patterns))
         assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
 
 
@@ -176,12 +170,6 @@ def test_matching_files_are_found(tmp_path: Path) -> None:
         *((pattern, []) for pattern in ("nothing/*", "src/a.rs/*", ".")),
     ]:
         assert find_files(disk, pattern) == find_files(memory, pattern) == paths
-
-
-def test_unfinished_files_are_ignored(tmp_path: Path) -> None:
-    tree = touch(tmp_path, "docs/.a.md", "docs/.a.md.16748-1765d643927350aa.new")
-    for pattern in ["**/*", "docs/*", "docs/.*", "*/*"]:
-        assert [path for path in find_files(tree, pattern) if path != "docs"] == ["docs/.a.md"]
 
 
 def test_absolute_patterns(tmp_path: Path) -> None:
@@ -293,7 +281,7 @@ def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
     assert set(find_files(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
 
 
-def test_a_legacy_pattern_becomes_a_source_rule() -> None:
+def test_legacy_patterns_become_source_rules() -> None:
     for pattern, rule in [
         ("src/**/*.rs", SourceRule(("src/**/*.rs",))),
         ("(*=,*#)src/**/*.c", SourceRule(("src/**/*.c",), "*=", "*#")),
@@ -301,13 +289,10 @@ def test_a_legacy_pattern_becomes_a_source_rule() -> None:
         ("( ;;=,;;# )a(b).scm", SourceRule(("a(b).scm",), " ;;=", ";;# ")),
         ("(,a,,b,c)x", SourceRule(("x",), "a", "b")),
     ]:
-        assert parse_legacy_pattern(pattern) == rule
-
-
-def test_a_style_that_is_not_complete() -> None:
+        assert glob.parse_legacy_pattern(pattern) == rule
     for pattern in ["(*=)src/*.c", "(*=,)src/*.c", "(,)src/*.c", "(*=,*#src/*.c", "("]:
         with pytest.raises(DuvetError) as caught:
-            parse_legacy_pattern(pattern)
+            glob.parse_legacy_pattern(pattern)
         message = f"the comment style of the source pattern `{pattern}` is incomplete"
         hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
         assert (str(caught.value), caught.value.hint) == (message, hint)
@@ -325,8 +310,11 @@ def test_an_inner_dot_of_a_pattern_stays_in_the_spelling() -> None:
         (["*[/./src/*.rs"], {}),
         (["/./x/*"], {"/x/y": "/./x/y"}),
     ]:
-        assert spell_paths(patterns, ["src/a.rs", "src/d/e/f.rs", "/x/y"]) == spelled
+        assert glob.spell_paths(patterns, ["src/a.rs", "src/d/e/f.rs", "/x/y"]) == spelled
 
 
-def test_a_leading_dot_matches_hidden_names_but_not_the_folder_itself(tmp_path: Path) -> None:
-    assert find_files(touch(tmp_path, "root.rs", ".h/a.rs", ".h/b/c.rs"), ".*/*.rs") == [".h/a.rs"]
+def test_hidden_and_unfinished_files(tmp_path: Path) -> None:
+    tree = touch(tmp_path / "1", "docs/.a.md", "docs/.a.md.16748-1765d643927350aa.new")
+    for pattern in ["**/*", "docs/*", "docs/.*", "*/*"]:
+        assert [path for path in find_files(tree, pattern) if path != "docs"] == ["docs/.a.md"]
+    assert find_files(touch(tmp_path / "2", "root.rs", ".h/a.rs", ".h/b/c.rs"), ".*/*.rs") == [".h/a.rs"]

@@ -77,7 +77,7 @@ C   | }
         check(text)
 
 
-def test_lines_of_bodies_are_classified() -> None:
+def test_lines_of_bodies_and_comments_behind_code_are_classified() -> None:
     for text in [
         """
 S   | f();
@@ -170,21 +170,15 @@ S   |   1);
 """,
     ]:
         check(text, "class A {\nvoid f() {\n", "}\n}\n")
-
-
-def test_comments_behind_code_are_recognised() -> None:
     check("Cc  | } // end", "class A {\n", "")
     check("OC  | } { // next", "class A {\n{\n", "}\n}\n")
 
 
-def test_scopes_are_listed() -> None:
+def test_line_ends_and_scopes() -> None:
     assert classify_java(
         "class A {\n  void f() {\n    if (a) { b(); }\n    g(() -> { h(); });\n  }\n  int x; }\n", "A.java"
     ).scopes == tuple(LineScope(*lines) for lines in ((3, 3), (4, 4), (2, 5), (1, 6)))
     assert classify_java("import a;\n\n", "A.java").scopes == (LineScope(1, 2),)
-
-
-def test_every_line_end_is_counted() -> None:
     assert classify("class A {\r\n\r\n  int a;\r\n}") == ["DO", "B", "D", "C"]
     assert classify("") == []
 

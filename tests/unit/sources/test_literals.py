@@ -24,7 +24,7 @@ def test_literals_of_a_language() -> None:
         assert expected and find_lines_in_literals(path, text, range(1, len(lines) + 1)) == expected
 
 
-def test_unclear_literals_are_ignored() -> None:
+def test_unclear_literals_and_unknown_languages_are_ignored() -> None:
     for path, text in [
         # Literals that contain code or never end are ignored, with everything after them.
         ("a.js", "`${f(`\na`)}`\n`\nb\n`"),
@@ -34,9 +34,6 @@ def test_unclear_literals_are_ignored() -> None:
         ("Makefile", '"""\na\n"""'),
     ]:
         assert find_lines_in_literals(path, text, range(1, 9)) == []
-
-
-def test_known_languages() -> None:
     assert [
         path for path in ("src/a.py", "a.b.rs", "a.c", "py", ".py", "a.py/b", "Dockerfile") if may_have_literals(path)
     ] == ["src/a.py", "a.b.rs"]

@@ -40,7 +40,7 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     }
 
 
-def test_excluded_folders_with_everything_in_them() -> None:
+def test_files_that_rules_exclude() -> None:
     ##= man/spec/trace.md#sources
     ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
     for excluded, paths in [
@@ -53,9 +53,6 @@ def test_excluded_folders_with_everything_in_them() -> None:
         (["*.rs", "src/gen/*.rs"], ["src/a.rs", "src/b.rs", "src/gen/deep/d.rs", "target/debug/f.rs", "target/e.rs"]),
     ]:
         assert found(SourceRule(("**/*.rs",), exclude=tuple(excluded))) == paths
-
-
-def test_a_rule_excludes_named_files_but_not_those_of_other_rules() -> None:
     rules = SourceRule(("src/*.rs",), exclude=("src/a.rs",)), SourceRule(("src/a.rs",))
     assert found(*rules) == ["src/a.rs", "src/b.rs"]
     assert found(SourceRule(("src/gen/c.rs", "top.rs"), exclude=("src/gen",))) == ["top.rs"]
@@ -95,13 +92,10 @@ def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
-def test_a_file_may_have_two_comment_styles() -> None:
+def test_a_file_may_have_two_styles_and_problems() -> None:
     data = b"//= a#1\n//# one\n*= a#2\n*# two\n//= a#3\n"
     found, problems = scanned(data, SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("%=", "%#"))
     assert (found, problems) == ([(1, "a#1", "one"), (5, "a#3", ""), (3, "a#2", "two")], [])
-
-
-def test_problems_of_a_file_have_its_path() -> None:
     assert scanned('fn main() { "é" }\n'.encode()) == ([], [])
     assert scanned(b"//= a#1\n") == ([(1, "a#1", "")], [])
     assert [one.code for one in scanned(b"//# two\n")[1]] == ["DUV027"]
@@ -114,14 +108,9 @@ def test_problems_of_a_file_have_its_path() -> None:
 
 
 def test_files_that_can_not_be_read() -> None:
+    hint = "write a pattern that matches files, such as `src/**/*.rs`; `src/**` matches only folders"
     for path, expected in [
-        (
-            "src",
-            (
-                "src DUV012 Is a directory (os error 21); "
-                "write a pattern that matches files, such as `src/**/*.rs`; `src/**` matches only folders"
-            ),
-        ),
+        ("src", f"src DUV012 Is a directory (os error 21); {hint}"),
         ("gone.rs", "gone.rs DUV010 No such file or directory (os error 2)"),
         ("a.rs", "a.rs:2 DUV011 invalid utf-8 sequence of 1 bytes from index 9; save the file as UTF-8"),
         ("b.rs", "b.rs:2 DUV011 invalid utf-8 sequence of 1 bytes from index 9; save the file as UTF-8"),
@@ -159,13 +148,10 @@ def made(path: str = "a.rs", line: int = 1, start: int = 0, kind: Kind = Kind.CI
     return Annotation(path, line, kind, "a#1", "", source=Source(start, start + 3, start, start + 3))
 
 
-def test_paths_sort_part_by_part() -> None:
+def test_annotations_sort_by_path_place_kind_and_the_rest_and_equal_ones_become_one() -> None:
     paths = ["/z.rs", "./z.rs", "../z.rs", "src/a/b.rs", "src/a-b.rs", "src/a.rs"]
     found = scan.order_annotations({path: [made(path)] for path in reversed(paths)})
     assert [one.path for one in found] == paths
-
-
-def test_annotations_of_a_file_sort_by_place_then_kind_and_the_rest() -> None:
     first = made(line=2, start=2)
     wanted = [
         made(line=1, start=9),
@@ -179,8 +165,5 @@ def test_annotations_of_a_file_sort_by_place_then_kind_and_the_rest() -> None:
         made(line=10),
     ]
     assert scan.order_annotations({"a.rs": wanted[::-1]}) == tuple(wanted)
-
-
-def test_equal_annotations_become_one() -> None:
     one, other = made(), replace(made(), blob_link="https://host")
     assert scan.order_annotations({"a.rs": [other, one, made(), other]}) == (one, other)

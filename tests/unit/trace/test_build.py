@@ -94,7 +94,7 @@ def test_sections_of_ietf_text_have_several_names() -> None:
     assert [match.ids for match in trace.coverages[0].matches] == [(0, 1), (2,)]
 
 
-def test_spellings_and_formats_are_specifications_of_their_own() -> None:
+def test_spellings_and_formats_are_specifications_of_their_own_and_reported() -> None:
     trace = traced(
         "//= ./tea.md#tea\n//# The pot\n//= tea.md#tea\n//= format=md\n//# The pot\n//= tea.md#tea\n//# It is\n"
         "//= https://HOST.example/pot#1\n//# The pot"
@@ -106,30 +106,18 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
         Locator("tea.md", format=Format.MARKDOWN),
     ]
     assert [one.specification.id for one in trace.coverages] == ["rfc99901", "tea", "tea-2", "tea-3"]
-
-
-def test_two_spellings_of_one_specification_are_reported() -> None:
-    for comments, expected in [
+    wrong = "are the same text, but count as two specifications"
+    # The quotes need not be right.
+    one_format = "//= tea.md#tea\n//# no such words\n//= tea.md#tea\n//= format=md\n//# no such words"
+    for comments, said in [
         (
             ["//= tea.md#tea\n\n//= ./tea.md#cups\n\n//= ./tea.md#tea\n//# no such words", "//= tea.md#tea"],
-            (
-                "a.rs:3 warning DUV044 ./tea.md and tea.md are the same text, but count as two specifications; "
-                "write tea.md everywhere"
-            ),
+            f"./tea.md and tea.md {wrong}; write tea.md everywhere",
         ),
-        # The quotes need not be right.
-        (
-            ["//= tea.md#tea\n//# no such words\n//= tea.md#tea\n//= format=md\n//# no such words"],
-            (
-                "a.rs:3 warning DUV044 tea.md (as markdown) and tea.md are the same text, but count as two specifications; "
-                "use one format everywhere"
-            ),
-        ),
+        ([one_format], f"tea.md (as markdown) and tea.md {wrong}; use one format everywhere"),
     ]:
-        assert [show_problem(one) for one in traced(*comments).problems if one.code != "DUV050"] == [expected]
-
-
-def test_an_absolute_path_is_a_spelling_too() -> None:
+        problems = [show_problem(one) for one in traced(*comments).problems if one.code != "DUV050"]
+        assert problems == [f"a.rs:3 warning DUV044 {said}"]
     tree = MemoryTree({"/w/tea.md": FILES["tea.md"], "tea.md": FILES["tea.md"]})
     targets = {"a.rs": "/w/tea.md#tea", "b.rs": "tea.md#tea"}
     annotations = tuple(Annotation(path, 1, Kind.CITATION, target, "") for path, target in targets.items())
@@ -146,10 +134,9 @@ def in_file(path: str, target: str) -> Annotation:
 
 def test_targets_of_requirement_files_start_at_the_file() -> None:
     tree = MemoryTree({"a/b/tea.md": FILES["tea.md"], "top.md": FILES["tea.md"]})
-    annotations = in_file("a/b/c/one.toml", "tea.md#tea"), in_file("a/b/c/one.toml", "top.md#tea")
-    trace = build_trace(
-        (*annotations, in_file("x/two.toml", "tea.md#tea")), Library(tree, "d"), tree, "", (), Progress()
-    )
+    targets = ("a/b/c/one.toml", "tea.md#tea"), ("a/b/c/one.toml", "top.md#tea"), ("x/two.toml", "tea.md#tea")
+    annotations = tuple(in_file(*one) for one in targets)
+    trace = build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
     assert [one.specification.locator.name for one in trace.coverages] == ["a/b/tea.md", "top.md"]
     assert [(one.code, one.path, one.place.line) for one in trace.problems] == [("DUV040", "x/two.toml", 3)]
     assert trace.match_of[2] is None

@@ -19,6 +19,13 @@ def test_the_catalogue_of_a_project(snapshot: Snapshot) -> None:
     assert (catalogue.citations[0].id, catalogue.citations[0].is_valid) == ("src/brewing.rs:2", True)
     assert [one.state for one in catalogue.requirements[:3]] == [State.UNCITED, State.UNCITED, State.DONE]
     assert msgpack.decode(msgpack.encode(catalogue), type=Catalogue) == catalogue
+    cards = make_catalogue(NUMBERED_FILES)
+    id = blake3(cards.requirements[0].text.encode()).hexdigest()
+    assert cards.requirements[0].id == id
+    assert cards.target_of(cards.requirements[0]) == f"{RFC}#section-1"
+    path = f"/specifications/rfc7/sections/section-1/requirements/{id[:12]}"
+    assert cards.full_path_of(cards.requirements[0]) == path
+    assert cards.specifications[0].full_path == "/specifications/rfc7"
 
 
 def test_a_citation_of_an_unknown_section() -> None:
@@ -45,21 +52,6 @@ def test_a_configured_format_makes_no_second_specification() -> None:
     config = FILES[".duvet/config.toml"].replace('source = "pot.md"', 'source = "pot.md"\nformat = "markdown"')
     changed = catalogue_of_files(**{".duvet/config.toml": config})
     assert [card.id for card in changed.specifications] == ["pot", "tea", "spoon"]
-
-
-def test_values_derived_from_cards() -> None:
-    cards = make_catalogue(NUMBERED_FILES)
-    card, (specification,) = cards.requirements[0], cards.specifications
-    id = blake3(card.text.encode()).hexdigest()
-    assert (card.id, cards.ids[0], card.state) == (id, id, State.UNCITED)
-    assert cards.specifications[card.specification] is specification
-    assert cards.target_of(card) == f"{RFC}#section-1"
-    assert cards.full_path_of(card) == f"/specifications/rfc7/sections/section-1/requirements/{id[:12]}"
-    assert (specification.titles["section-1"], specification.full_path) == (
-        specification.sections[0].title,
-        "/specifications/rfc7",
-    )
-    assert msgpack.decode(msgpack.encode(cards), type=Catalogue) == cards
 
 
 def test_a_specification_is_loaded_in_its_configured_format_unless_it_has_changed() -> None:

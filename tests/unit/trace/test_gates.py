@@ -56,30 +56,19 @@ def test_nothing_is_asked_of_what_is_not_applicable() -> None:
     ):
         problems = check_gates(trace, citations=True, tests=True, freed=find_not_applicable_annotations(requirements))
         assert [(one.code, one.place.line) for one in problems] == expected
-
-
-def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
     front, back = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT))
     assert find_not_applicable_annotations([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
-    assert find_not_applicable_annotations([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {
-        0,
-        1,
-        2,
-    }
+    freed = [replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]
+    assert find_not_applicable_annotations(freed) == {0, 1, 2}
 
 
-def test_requirements_that_lack_code_or_tests() -> None:
+def test_requirements_that_lack_code_or_tests_by_their_states() -> None:
     found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
-    assert [
-        show_problem(one) for one in (*find_incomplete(found, tests=False), *find_incomplete(found, tests=True))
-    ] == [
+    assert [show_problem(one) for tests in (False, True) for one in find_incomplete(found, tests=tests)] == [
         f't.md:3 DUV062 "MUST be warm." is not fully implemented (in progress); {CODE}',
         f't.md:2 DUV063 "The pot" is not fully tested (needs tests); {TEST}',
         f't.md:3 DUV063 "MUST be warm." is not fully tested (in progress); {TEST}',
     ]
-
-
-def test_a_requirement_passes_by_its_state() -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
     ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
@@ -89,8 +78,8 @@ def test_a_requirement_passes_by_its_state() -> None:
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))
     for state in State:
         one = [replace(requirement, state=state)]
-        found = [*find_incomplete(one, tests=False)], [*find_incomplete(one, tests=True)]
-        assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
+        lacking = [any(find_incomplete(one, tests=tests)) for tests in (False, True)]
+        assert lacking == [state in lacking_code, state in lacking_tests]
 
 
 @given(cited_texts())
@@ -141,7 +130,7 @@ def texts(target: str, *, below: bool = True) -> list[str]:
     return [SCOPES.requirements[index].text for index in SCOPES.of(target, below=below)]
 
 
-def test_a_target_means_a_specification_or_a_section_without_its_subsections() -> None:
+def test_targets_mean_specifications_or_sections() -> None:
     for targets, found in [
         ("tea.md ./tea.md tea Tea", "It MUST be hot. It MUST be warm. It MAY be blue. It MUST close."),
         ("tea.md#pot", "It MUST be warm. It MAY be blue."),
@@ -150,20 +139,11 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections() -
         (f"{RFC}.txt#10 {RFC}.html#10 HTTPS://WWW.RFC-EDITOR.ORG/rfc/rfc7#10", "Four MUST be."),
     ]:
         assert [" ".join(texts(target)) for target in targets.split()] == [found] * len(targets.split())
-
-
-def test_a_numbered_section_includes_those_below_it() -> None:
-    for section, found in (("1", "One Two Three"), ("1.1", "Two Three"), ("Saucer", "Five Six")):
-        assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
-        assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
-
-
-def test_targets_in_a_specification_that_could_not_be_loaded_are_unavailable() -> None:
-    targets = ("https://host/gone", "https://host/gone#1", "https://HOST/gone", "https://host/other", "tea.md")
-    assert [SCOPES.is_unavailable(target) for target in targets] == [True, True, True, False, False]
-
-
-def test_a_specification_in_the_folder_above() -> None:
+    for section, words in (("1", "One Two Three"), ("1.1", "Two Three"), ("Saucer", "Five Six")):
+        assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in words.split()]
+        assert texts(f"RFC 7#{section}", below=False) == [f"{words.split()[0]} MUST be."]
+    assert all(map(SCOPES.is_unavailable, ("https://host/gone", "https://host/gone#1", "https://HOST/gone")))
+    assert not any(map(SCOPES.is_unavailable, ("https://host/other", "tea.md")))
     files = {"/w/tea.md": TEA, "a.rs": "//= tea.md#pot\n//= type=spec\n//# It MAY be blue.\n"}
     config = "'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = 'a.rs' }]\n"
     tree = MemoryTree({path: text.encode() for path, text in {**files, ".duvet/config.toml": config}.items()})
@@ -184,32 +164,20 @@ def excluded(found: Project) -> list[str]:
     return [f"{one.section.id}: {one.text}" for one in found.requirements if one.state is State.NOT_APPLICABLE]
 
 
-def test_an_entry_applies_whatever_cites_the_requirement() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
-    ##% code cites it.
+def test_an_entry_applies_to_what_it_names_or_quotes() -> None:
     before = project(with_entries("")).requirements
     after = settled(entry("tea.md")).requirements
     assert {one.state for one in before} >= {State.DONE, State.EXCEPTED, State.UNCITED}
     assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
-
-
-def test_a_quote_is_one_requirement() -> None:
     ##= man/spec/gates.md#not-applicable
     ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
     ##% requirements of its section or specification.
     for quote in ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"]:
         found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
         assert (found.trace.problems, excluded(found)) == ((), ["pot: The pot MUST be warm."])
-
-
-def test_a_quoted_sentence_is_not_a_longer_one_that_contains_it() -> None:
     more = {"more/c.toml": 'target = "tea.md#pot"\n[[spec]]\nquote = "The pot MUST be warm. It SHOULD be\\nround."\n'}
     found = project(with_entries(entry("tea.md#pot", quote='"It SHOULD be round."')) | more, NOT_APPLICABLE_DAY)
     assert (found.trace.problems, excluded(found)) == ((), ["pot: It SHOULD be round."])
-
-
-def test_entries_may_overlap() -> None:
     found = settled(entry("tea.md#pot") + entry("tea.md") + entry("tea.md#pot", quote='"Pots come first."'))
     assert [one.requirements for one in found.not_applicable] == [5, 10, 1]
     assert len(excluded(found)) == 10
@@ -220,24 +188,15 @@ def test_entries_may_overlap() -> None:
 def test_an_entry_that_matches_no_requirement() -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar text.
+    remove, both = "or remove the entry", "contain this quote"
     for target, quote, length, said in [
         ("tee.md", "", 8, 'DUV081 unknown specification "tee.md"; did you mean tea?'),
         ("tea.md#pott", "", 13, 'DUV081 unknown section "pott" of tea.md; did you mean pot?'),
         ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirements; did you mean tea.md#cup?"),
-        (
-            "manners.md",
-            "",
-            12,
-            "DUV082 manners.md has no requirements; name a section with requirements, or remove the entry",
-        ),
+        ("manners.md", "", 12, f"DUV082 manners.md has no requirements; name a section with requirements, {remove}"),
         ("tea.md#pot", "The pot MUST be hot.", 22, f"DUV082 {UNSAID}; {SIMILAR}"),
-        ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote one of its requirements, or remove the entry"),
-        (
-            "tea.md#pot",
-            "MUST",
-            6,
-            "DUV082 2 requirements of tea.md#pot contain this quote; quote one whole requirement",
-        ),
+        ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote one of its requirements, {remove}"),
+        ("tea.md#pot", "MUST", 6, f"DUV082 2 requirements of tea.md#pot {both}; quote one whole requirement"),
     ]:
         found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
         place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
@@ -266,9 +225,6 @@ def test_an_entry_applies_until_the_end_of_its_last_day() -> None:
         (UNTIL + entry("tea.md#cup"), date(2030, 2, 1), 4),
     ]:
         assert len(excluded(settled(entries, today))) == count
-
-
-def test_an_expired_entry_is_reported() -> None:
     found = settled(UNTIL, date(2030, 2, 1))
     message = "this entry expired on 2030-01-31; its requirements count again"
     hint = "set a later date, or remove the entry"

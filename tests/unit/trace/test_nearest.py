@@ -49,14 +49,10 @@ def test_a_quote_keeps_its_extent() -> None:
         assert find_nearest(quote) == found
 
 
-def test_one_text_in_two_places_is_one_answer() -> None:
+def test_one_text_in_two_places_is_one_answer_and_a_known_sentence_is_whole() -> None:
     text = f"{PARAGRAPH} The leaves MUST be dry"
     assert find_nearest("The leaves MUST be quite dry", text) == "The leaves MUST be dry"
     assert find_nearest("The water in the pot MUST boil now.", "The water MUST boil now.") == "The water MUST boil now."
-
-
-def test_a_known_sentence_is_whole() -> None:
-    """A sentence in a list may begin where no other sentence ends."""
     text = "Hosts have rules - the host MUST smile at every guest who comes - the host MUST wait for all who come late"
     quote, sentence = "Any host MUST smile at every guest who came.", "the host MUST smile at every guest who comes"
     plain, known = (TextWords(text.split(), given).find_nearest(quote.split()) for given in ((), [sentence]))
@@ -82,20 +78,10 @@ def test_an_unclear_result_has_no_answer() -> None:
 
 
 def test_clear_results_are_recognised() -> None:
-    ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction and it is
-    ##% safe.
-    for score, second, is_clear in [
-        (75, 0, True),
-        (74, 0, False),
-        (80, 60, True),
-        (80, 61, False),
-        (99, 94, True),
-        (99, 95, False),
-        (100, 95, True),
-    ]:
-        assert TextStretch("", score, second).is_clear is is_clear
-        assert not TextStretch("", score, second, is_whole=False).is_clear
+    clear, unclear = ((75, 0), (80, 60), (99, 94), (100, 95)), ((74, 0), (80, 61), (99, 95))
+    for scores in (*clear, *unclear):
+        assert TextStretch("", *scores).is_clear is (scores in clear)
+        assert not TextStretch("", *scores, is_whole=False).is_clear
 
 
 TEXT = """\
@@ -143,33 +129,21 @@ def test_sections_that_contain_a_quote() -> None:
         assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 
-def test_the_most_similar_section_is_found() -> None:
+def test_the_most_similar_section_is_found_by_rare_words() -> None:
+    wait, ignored = "SHOULD wait until the {} has poured the last cup of tea.", "MUST be ignored by servers."
     for text, quote, found in [
         (TEXT, "The water MUST boil before the leaves get put into the pot.", ("brewing", WATER, True)),
         (TEXT, "Nobody has ever seen anything of that kind.", None),
         ("", "The water MUST boil.", None),
         # One text in two sections is one answer, two texts are two.
-        (
-            TEXT,
-            "Everybody SHOULD wait until the guest has poured the last cup of tea.",
-            ("again", "Everybody SHOULD wait until the host has poured the last cup of tea.", True),
-        ),
-        (
-            FRAMES,
-            "A frame of type F MUST be ignored by servers.",
-            ("b", "A frame of type B MUST be ignored by servers.", False),
-        ),
+        (TEXT, f"Everybody {wait.format('guest')}", ("again", f"Everybody {wait.format('host')}", True)),
+        (FRAMES, f"A frame of type F {ignored}", ("b", f"A frame of type B {ignored}", False)),
     ]:
         one = make_neighbourhood(text)
         best = one.find_anywhere(quote)
         assert (best and (one.section_name(best[0]), best[1].text, best[1].is_clear)) == found
-
-
-def test_rare_words_tell_where_to_look() -> None:
     one = make_neighbourhood()
-    assert [one.section_name(index) for _, index in one.find_likely("The pot MUST be filled with soap")][:1] == [
-        "washing"
-    ]
+    assert one.section_name(one.find_likely("The pot MUST be filled with soap")[0][1]) == "washing"
     assert one.find_likely("nothing known") == []
 
 

@@ -134,9 +134,6 @@ def test_an_edit_must_not_change_the_meaning() -> None:
         ("A call MUST stop and not wait 12 s,", "DUV051"),
     ]:
         assert states(quote)[0] == [code] * 2
-
-
-def test_meaningful_edits() -> None:
     for one, other, expected in [
         ("a 12 b", "a 13 b", True),
         ("a 1.2 b", "a 12 b", True),

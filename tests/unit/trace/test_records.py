@@ -53,15 +53,11 @@ def test_every_field_of_a_requirement_is_set() -> None:
     )
 
 
-def test_requirements_are_in_the_order_of_the_text() -> None:
+def test_requirements_are_in_the_order_of_the_text_and_equal_sentences_are_one() -> None:
     text = "A MUST b1.\nC MAY d1.\nE SHOULD f1."
     quotes = ["E SHOULD f1.", "A MUST b1.", "C MAY d1."]
-    assert [one.text for one in find_requirements(text, *(citing(quote, Kind.SPEC) for quote in quotes))] == sorted(
-        quotes
-    )
-
-
-def test_equal_sentences_are_one_requirement() -> None:
+    found = find_requirements(text, *(citing(quote, Kind.SPEC) for quote in quotes))
+    assert [one.text for one in found] == sorted(quotes)
     text = "It MUST\tbe.\nIt MUST be."
     first, other = citing("It MUST\tbe.", Kind.SPEC, 1, Level.SHOULD), citing("It MUST be.", Kind.SPEC, 2, Level.MUST)
     (requirement,) = find_requirements(text, first, other, citing("It MUST\tbe."), citing("It MUST\tbe.", Kind.TEST))
@@ -94,14 +90,9 @@ WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
 
 def rows(found: tuple[records.Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
-    return [
-        (
-            one.specification.id if one.specification else "all",
-            one.level.name if one.level is not None else "all",
-            one.counts,
-        )
-        for one in found
-    ]
+    names = [(one.specification.id if one.specification else "all", one.counts) for one in found]
+    levels = ["all" if one.level is None else one.level.name for one in found]
+    return [(name, level, counts) for (name, counts), level in zip(names, levels, strict=True)]
 
 
 def test_levels_come_strongest_first_and_sums_last() -> None:
