@@ -197,7 +197,7 @@ class ChunkSearch(tables.StoreTables):
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
 
     def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
-        """Return the chunks that pass the filters, in ascending order; None if all do."""
+        """Return the chunks that pass the filters, in ascending order; None without filters."""
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same chunks.

@@ -1,4 +1,4 @@
-"""Finds page files."""
+"""Finds page files, and the files beside them that links may lead to."""
 
 from __future__ import annotations
 
