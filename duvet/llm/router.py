@@ -177,7 +177,7 @@ class StaticRouter:
         await self._http.aclose()
 
     def pick(self, request: records.ModelRequest) -> tuple[list[records.ModelChoice], list[str]]:
-        """Return the models to ask, in this order, and warnings; raise NoModelError if none is usable."""
+        """Return the models to ask, in order, and warnings; raise NoModelError if none is usable."""
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST use the model that a request names, or else the model of the task's route, or else a model
         ##% of the first usable provider.

@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file; its name is empty if unknown. `named` is from the file's front matter."""
+        """Return the subsystem of a file, without a name if unknown; `named` is from the file's front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
