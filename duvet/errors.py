@@ -96,7 +96,7 @@ _OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
 def describe_plainly(message: str) -> tuple[str, str]:
-    """Replace a system error in a message with plain words, and also return a hint for it."""
+    """Replace a system error in a message with plain words; return the message and a hint."""
     found = re.search(_OS_ERROR, message)
     if found is None:
         return message, ""

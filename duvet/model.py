@@ -1,4 +1,4 @@
-"""The records that all packages share; all are frozen."""
+"""The frozen records that all packages share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LCOV: each specification is a source, its sections are functions, and cited text is lines."""
+"""LCOV: each specification is a source file, its sections are functions, and its cited lines are lines of code."""
 
 from __future__ import annotations
 

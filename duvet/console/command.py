@@ -312,7 +312,7 @@ _CONFIG = os.path.join(".duvet", "config.toml")
 
 
 def find_project_folder(start: str = "") -> str | None:
-    """Return the nearest folder with a configuration, up to the top of the git repository, or None."""
+    """Return the nearest folder with a configuration, up to the top of the git repository; otherwise None."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
     ##% search above the top of a git repository.

@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets, and for quotes that are no longer in their section."""
+"""Proposes fixes for wrong targets, and for quotes that are not in their section."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class SpecificationTexts:
         return spot is not None and spot.contains(annotation.quote)
 
     def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield the other configured specifications (or cited ones, if none is configured) with their names."""
+        """Yield the configured specifications except `but`, with their names; if none is configured, the cited ones."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]

@@ -1,4 +1,4 @@
-"""The checks of `duvet query`: which annotations are covered by others, and which of them ran in tests."""
+"""The checks of `duvet query`: which annotations others cover, and for which the code below them ran in tests."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def make_issue_url(base: str | None, id: str) -> str:
 
 
 def make_published_url(url: str, section: str | None = None) -> str:
-    """Return the URL of a specification or section; empty if it has none."""
+    """Return the URL of a specification or, if given, of its section; empty if none is known."""
     page = _RFC_AS_TEXT.sub(r"\1", keep_web_url(url))
     if section is None or not page:
         return page

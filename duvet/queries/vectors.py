@@ -110,7 +110,7 @@ class TextTokenizer:
         self._cached: dict[str, tuple[int, ...]] = {}
 
     def of(self, text: str) -> list[int]:
-        """Return the tokens of text in lower case; names are split at capital letters."""
+        """Return the tokens of a text, whose names are split at capital letters and then converted to lower case."""
         cached, found = self._cached, list[int]()
         for word in _WORD.findall(text):
             tokens = cached.get(word)

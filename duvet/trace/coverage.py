@@ -1,4 +1,4 @@
-"""Computes coverage, for all reports, gates and tools."""
+"""Computes coverage for all reports, gates and tools."""
 
 from __future__ import annotations
 

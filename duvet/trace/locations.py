@@ -112,7 +112,7 @@ def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: So
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """Return the annotations on a line, or else the adjacent ones directly above its code, up to a blank line."""
+    """Return the annotations on a line or, if none are, those directly above the line's code, up to a blank line."""
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it.
     if own := tuple(one.number for one in found if one.first <= line <= one.last):

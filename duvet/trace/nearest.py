@@ -472,7 +472,7 @@ class Neighbourhood:
         return index, best._replace(second=max([best.second, *others]))
 
     def find_likely(self, quote: str) -> list[tuple[float, int]]:
-        """Return pairs of weight and section, best first, for sections that share words with the quote."""
+        """Return a few sections that share words with the quote, as pairs of weight and index, best first."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
         for word in set(split_words(quote)) & self._sections_by_word.keys():

@@ -155,7 +155,7 @@ class FileChangedError(UnreadableError):
 
 
 class RecordedTree:
-    """The files on disk; records each question and its answer."""
+    """Reads files on disk, and records each question with its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
         """`pinned` maps files to content that replaces what is on disk; without `pinned`, the run never restarts."""
