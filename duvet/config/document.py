@@ -42,7 +42,6 @@ class DataDocument:
         self._find_spans = find_spans
 
     def value_place(self, *keys: str | int) -> Place:
-        """Return the place of a value, or else of the nearest enclosing table."""
         return self._place(self.value_span(*keys))
 
     def key_place(self, *keys: str | int) -> Place:

@@ -198,7 +198,6 @@ def _expand(template: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
-    """Return the given path, or the path of the configuration in this folder; None if the folder has no configuration."""
     return config_path or (CONFIG_PATH if tree.exists(CONFIG_PATH) else None)
 
 

@@ -198,6 +198,5 @@ def load_service_ingest(
     service_path: str | None = None,
     folder: str = "",
 ) -> tuple[settings.IngestRule, settings.StoreSection]:
-    """Return the settings of `duvet ingest` and those of the index; raise DuvetError if they are invalid."""
     found = _load_some_tables(_IngestTables, tree, environ, project_path, service_path, folder)
     return found.ingest.rule(environ, found.search.model), found.store

@@ -256,7 +256,6 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
 
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
-        """Return the settings, with environment variables for unset keys; raise DuvetError if a variable is invalid."""
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
             include=make_pattern_tuple(self.include),
@@ -314,7 +313,6 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """Return the settings, with environment variables for unset keys; raise DuvetError if a variable is invalid."""
         root = self.root or environ.get("KM_CONTENT_ROOT", "").strip()
         return UploadRule(
             root=root,

@@ -136,7 +136,6 @@ def add_trace_options(function: Function) -> Function:
 
 
 def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
-    """Add an option that takes `true`, `false` or targets, and can be repeated; without a value, it means `true`."""
     return click.option(
         name,
         type=command.ReferenceType(TEXT_TYPE),

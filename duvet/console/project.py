@@ -108,7 +108,6 @@ def open_project(
 def open_project_quietly(
     cache: DiskCache | None, options: Mapping[str, Any], rules: PageRules | None = None
 ) -> Project:
-    """Open the project for a query, printing only downloads; raise ConfigAbsentError if nothing is configured."""
     project = open_project(cache, is_quiet=True, rules=rules, **options)
     project.require_contents()
     return project

@@ -95,7 +95,6 @@ def report_project(
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store the parsed files and, unless writing failed or the snapshot differs, the result."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, replace(result, changed_snapshot=""))

@@ -36,7 +36,6 @@ def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[
 
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
-    """Print a run, in JSON as `record`, and return the exit code; raise KeyboardInterrupt if it was cancelled."""
     output.print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
     if run.cancellation:
         raise KeyboardInterrupt

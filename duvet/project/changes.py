@@ -54,7 +54,6 @@ class FollowedReading:
                     yield path
 
     def find_affected_paths(self, events: Iterable[FolderEvent]) -> set[str] | None:
-        """Return the recorded paths that these events may affect; None if that is unknown."""
         touched = None if events is UNKNOWN_EVENTS else self._places.find_touched(events)
         return None if touched is None else set(filter(self.record.contains, touched[0]))
 

@@ -67,7 +67,6 @@ class TextHistory:
         return next(filter(None, counts), 0) == now
 
     def find_source(self, specification: Specification, quote: str) -> str:
-        """Return a clause that says which commit or snapshot contains the quoted words; empty if none does."""
         words = squeeze_text(quote)
         for revision in self._read_revisions(specification.path)[0]:
             if words in revision.text:

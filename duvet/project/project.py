@@ -229,7 +229,6 @@ class Project:
         return read_config(self.tree.read(path), path, self.environ)
 
     def require_contents(self) -> None:
-        """Raise ConfigAbsentError without a configuration, unless options name sources or requirements."""
         if not (self.config or self.options.sources or self.options.requirements):
             require_config(self.tree)
 

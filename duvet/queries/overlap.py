@@ -41,7 +41,7 @@ class SectionText:
         self._known: dict[str, list[int]] = {}
 
     def find_all(self, quote: str) -> tuple[list[int], int]:
-        """Return the starts of the occurrences of a quote, which don't overlap, and the length of each in bytes."""
+        """Return the byte offsets at which a quote occurs, without overlaps, and its normalised length in bytes."""
         normal = normalise(quote).encode()
         if quote not in self._known:
             if len(self._known) == _FEW:

@@ -144,7 +144,6 @@ def make_fragment_link(anchor: str) -> str:
 
 
 def keep_web_url(url: str | None) -> str:
-    """Return an HTTP or HTTPS URL unchanged; empty for any other URL, such as `javascript:`."""
     ##= man/spec/page.md#safety
     ##% The report MUST NOT link to anything except itself and web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""

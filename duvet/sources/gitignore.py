@@ -189,7 +189,6 @@ class DefaultExcludes:
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return whether a folder with these entries is a virtual environment that is neither the root nor included."""
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:

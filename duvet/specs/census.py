@@ -55,8 +55,6 @@ class CensusReason(Struct, frozen=True):
 
 
 class Census(Struct, frozen=True):
-    """The numbers of sentences with a keyword and of requirements in a specification."""
-
     sentences: int
     requirements: int
     derived: int  # The requirements without their own keyword, such as those of a list below "The pot MUST:".

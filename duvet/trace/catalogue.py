@@ -218,7 +218,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return found
 
     def find_named(self, name: str, specifications: Collection[int]) -> tuple[int, ...]:
-        """Return the requirements with this name in these specifications; ignore case only if no name matches."""
         if not self.named:
             return ()
         for indexes in (self.named.get(name, ()), self._named_in_any_case.get(name.casefold(), ())):

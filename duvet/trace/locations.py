@@ -160,7 +160,6 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """Map names to specification ids, for suggestions; only of configured specifications if there are any."""
     configured = [card for card in catalogue.specifications if card.is_configured]
     return {
         name: card.id for card in configured or catalogue.specifications for name in (card.id, card.name, card.locator)

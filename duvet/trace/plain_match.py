@@ -167,7 +167,6 @@ def list_bare_quotes(quote: str) -> list[str]:
 
 
 def remove_quote_markup(quote: str) -> str:
-    """Return the quote without markup, and without an id at its beginning."""
     words = remove_markup(quote).strip(f"{WHITESPACE}|")
     found = compile_ids("").split(words, len(words) if words != quote else 0)
     return words[found.end :] if found else words

@@ -36,7 +36,6 @@ class AnnotationPlaces:
         return find_place(text, *span)
 
     def text(self, path: str) -> str:
-        """Return the text of a file as it was first read; empty if it can't be read."""
         if path not in self._texts:
             try:
                 self._texts[path] = self.tree.read(path).decode(errors="replace")
@@ -290,7 +289,6 @@ class Total(Struct, frozen=True):
 
     @property
     def percent(self) -> int | None:
-        """The percentage of done requirements, rounded down; None if no requirement is applicable."""
         return 100 * self.done // self.applicable if self.applicable else None
 
     @property
