@@ -123,7 +123,7 @@ def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int
 
 
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
-    """Return numbered sources that fit into `room` bytes, the last one shortened, without invisible characters."""
+    """Number the sources that fit into `room` bytes, shorten the last one if needed, and remove invisible characters."""
     fitting: list[AnswerSource] = []
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")
