@@ -211,9 +211,9 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
     if name not in REQUIREMENT_PROMPTS:
         values = _VALUES[name](context, given)
     else:
-        found = context.find(given["requirement"])
+        found = context.find(given["requirement"], suggests_all=False)
         if not isinstance(found, references.RequirementRef):
-            hint = "use the first digits of a requirement's id, or its resource path"
+            hint = "use the id, name or resource path of a requirement"
             raise NotFoundError(f"{quote_text(given['requirement'])} is not a requirement", hint=hint)
         values = make_requirement_values(context, found)
 

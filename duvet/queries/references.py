@@ -16,6 +16,7 @@ _LIKE_ID = r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z"
 _ID = r"[0-9a-fA-F]{1,64}\Z"
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
+_USAGE = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
 _RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
@@ -48,8 +49,13 @@ class FileRef(Struct, frozen=True):
 ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRef
 
 
-def resolve_reference(catalogue: Catalogue, reference: str, files: locations.ProjectFiles) -> ResolvedReference:
-    """Return what a reference in any form names; raise NotFoundError with suggestions if it is unknown or ambiguous."""
+def resolve_reference(
+    catalogue: Catalogue, reference: str, files: locations.ProjectFiles, *, suggests_all: bool = True
+) -> ResolvedReference:
+    """Return what a reference names; raise NotFoundError with suggestions if it is unknown or ambiguous.
+
+    Without `suggests_all`, only requirements are suggested for an unknown name.
+    """
     name = reference.strip()
     if specifications := locations.match_specifications(catalogue, name, is_whole=True):
         return SpecRef(specifications[0])
@@ -70,11 +76,10 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: locations.Pro
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if re.match(_LIKE_ID, file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
     names = {name: name for name in catalogue.named}
-    hint = suggest_nearest(file_path, ids | names | locations.list_specification_names(catalogue) | paths)
-    raise NotFoundError(
-        f"nothing matches {quote_text(name)}",
-        hint=hint or "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id",
-    )
+    others = locations.list_specification_names(catalogue) | paths if suggests_all else {}
+    usage = _USAGE if suggests_all else "use the id or name of a requirement, or FILE:LINE of a citation"
+    hint = suggest_nearest(file_path, ids | names | others) or usage
+    raise NotFoundError(f"nothing matches {quote_text(name)}", hint=hint)
 
 
 def find_by_name(

@@ -139,7 +139,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return everything about a requirement: text, level, state and reason, places, citations with code, neighbours."""
-    requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
+    requirement = _find_requirement(context.catalogue, context.find(arguments.reference, suggests_all=False))
     found = details.make_detail(context.read_citations(), context.project.specification, requirement)
     assert isinstance(found, RequirementDetail)
     count = len(found.citations)
@@ -174,7 +174,12 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
     if isinstance(found, references.RequirementRef):
         return found
     if not isinstance(found, references.CitationRef):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a requirement", "use an id from get_section")
+        hint = "use an id from get_section or search_requirements"
+        if isinstance(found, references.SectionRef):
+            stated = catalogue.stated.get((found.specification, found.section), ())
+            ids = [catalogue.ids[index][:SHORT_ID_DIGITS] for index in stated[:_MAX_PLACES]]
+            hint = f"use the id of a requirement in this section: {', '.join(ids)}" if ids else hint
+        raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a requirement", hint)
     indexes = {index for number in found.indexes for index in catalogue.citations[number].requirements}
     ids = sorted({catalogue.ids[index] for index in indexes})
     if len(ids) == 1:
@@ -224,7 +229,7 @@ def make_list_answer(
     size = context.page_size if page_size is None else page_size
     request = tool.PageRequest(question, arguments.cursor, arguments.limit, size)
     rows, page = tool.make_result_page(items, request, key=key, row=row)
-    more = f"{len(rows)} of {page.total} shown; for more, set cursor={page.next_cursor}, or a higher limit."
+    more = f"{len(rows)} of {page.total} shown; for more, set cursor={page.next_cursor} or a higher limit."
     words = [*notes, more if page.next_cursor else ""]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
 
@@ -269,7 +274,7 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
                 raise
             cause = error
     if not indexes:
-        hint = "find its id or full_path with search_requirements; the first 4 digits of an id are enough if unique"
+        hint = "find its id or full_path with search_requirements; the first 4 digits of an id are enough if they are unique"
         raise errors.NotFoundError(f"{quote_text(identifier)} is not a requirement", hint=hint) from cause
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst of its states and list all places.

@@ -179,7 +179,7 @@ def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
 def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
     wire.server_close()
     known = Forwarding(wire.url)
-    refused: tuple[Any, ...] = ("upstream_error", "cannot reach the gateway: connect error", ABOUT_IT)
+    refused: tuple[Any, ...] = ("upstream_error", "can't reach the gateway: connect error", ABOUT_IT)
     assert known.refusal("km-search", query="boil") == refused
     assert known.clock.waits == [0.2, 0.6]
 
@@ -203,7 +203,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
     wire.socket = context.wrap_socket(wire.socket, server_side=True)
     wire.plan(says(FOUND))
     told = Forwarding(f"https://localhost:{wire.server_port}").refusal("km-graph-search", term="k")
-    assert told == ("upstream_error", "cannot reach the gateway: connect error", ABOUT_IT)
+    assert told == ("upstream_error", "can't reach the gateway: connect error", ABOUT_IT)
     assert not wire.asked
 
 

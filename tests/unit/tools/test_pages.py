@@ -143,7 +143,7 @@ def test_agents_get_lists_in_parts(tmp_path: Path) -> None:
     call, _ = desk_of(tmp_path, {f"docs/{number:02}.md": "---\ncreated: 2026-01-01\n---\n" for number in range(30)})
     first: Any = call("list_pages")
     cursor = first.page.next_cursor
-    assert first.next_step == f"20 of 30 shown; for more, set cursor={cursor}, or a higher limit."
+    assert first.next_step == f"20 of 30 shown; for more, set cursor={cursor} or a higher limit."
     rest: Any = call("list_pages", cursor=cursor)
     assert [row.slug for row in (*first.value, *rest.value)] == [f"{number:02}" for number in range(30)]
 

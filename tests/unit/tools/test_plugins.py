@@ -93,7 +93,7 @@ def test_equal_names_of_tools_are_an_error(
     assert duvet(duvet_command, project, site, "tools") == failed(
         f"toolPacks.greedy: two tools have the name {tool}, in the packs {other} and greedy [DUV005]",
         "duvet.config.json:1:16",
-        "set `toolPacks.greedy.prefix`, such as `greedy_`, or disable one of the packs",
+        "set `toolPacks.greedy.prefix`, for example to `greedy_`, or disable one of the packs",
     )
     config["toolPacks"]["greedy"]["prefix"] = "my."
     (project / "duvet.config.json").write_text(json.dumps(config))
@@ -213,7 +213,7 @@ def test_a_flaw_in_a_field_is_named(problem_files: Snapshot) -> None:
 def test_packs_and_tools_without_a_flaw_and_lists_of_tools() -> None:
     assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are not a list"
     assert find_tools_flaw(GUESTS * 50) == f"it has more than {plugins.MAX_PACK_TOOLS} tools"
-    assert find_tools_flaw([tool("x", print), tool("y", print, aliases=["x"])]) == "the name x occurs twice"
+    assert find_tools_flaw([tool("x", print), tool("y", print, aliases=["x"])]) == "the name x occurs more than once"
     assert find_tools_flaw([5]) == "one of its tools is not a duvet.tools.tool.Tool"
     assert plugins.find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
     more: dict[str, Any] = {"labels": ["a"], "aliases": ("b.c",), "time_limit": 5}

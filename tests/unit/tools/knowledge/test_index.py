@@ -46,7 +46,7 @@ FAULTS = {
 INGEST = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
 HINTS = {
     "older": INGEST,
-    "newer": "update duvet, or remove store.db",
+    "newer": "update duvet, or start over: remove store.db",
     "overwritten": "run `duvet ingest --full`",
     "a folder": "set `store.path` to another file; if this file was an index, remove store.db, and run `duvet ingest`",
     "a link": "remove the link",

@@ -8,7 +8,18 @@ from pytest_snapshot.plugin import Snapshot
 from tests.unit.tools.tool_calls import FILES, TEA, ask, context_of, describe_calls
 
 LID = "/specifications/pot/sections/lid"
-NAMES = ["tea.md#cup", "src/pot.rs:25", "src/pot.rs:27", "src/pot.rs:7", "9999", "1d", "../../etc/passwd:1", "\0\x1b"]
+NAMES = [
+    "tea.md#cup",
+    "src/pot.rs:25",
+    "src/pot.rs:27",
+    "src/pot.rs:7",
+    "9999",
+    "1d",
+    "tae.md",
+    "src/pto.rs",
+    "../../etc/passwd:1",
+    "\0\x1b",
+]
 SUGGESTED: list[dict[str, Any]] = [{"line": 1000}, {"line": 4}, {"file": "src/none.rs", "line": 1}]
 SUGGESTED += [{"type": "exception"}, {"requirement": "1dd64a535306"}, {"requirement": "tea"}]
 IN_TEA: list[tuple[str, dict[str, Any]]] = [

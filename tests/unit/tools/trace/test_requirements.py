@@ -40,8 +40,8 @@ def test_requirements_are_listed_and_found_with_their_states(context: ProjectSna
 
 def test_a_search_can_be_continued(context: ProjectSnapshot) -> None:
     rows, words = answer(context, "search_requirements", query="lid", limit=2)
-    cursor = words.partition("cursor=")[2].partition(",")[0]
-    assert words == f"2 of 3 shown; for more, set cursor={cursor}, or a higher limit."
+    cursor = words.partition("cursor=")[2].partition(" ")[0]
+    assert words == f"2 of 3 shown; for more, set cursor={cursor} or a higher limit."
     whole = value(context, "search_requirements", query="lid")
     assert [*rows, *value(context, "search_requirements", query="lid", cursor=cursor)] == whole
     refused = refusal(context, "search_requirements", query="pot", cursor=cursor)
