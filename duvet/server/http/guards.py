@@ -116,7 +116,6 @@ _CLOSE = {"connection": "close"}
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
 MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
 _MAX_READ_FACTOR = 16  # Times the limit to read and drop: many clients read nothing until they have sent everything.
-_TOO_LARGE = HttpRefusal(413, ErrorCode.INVALID_REQUEST, "The request is too large", headers=_CLOSE)
 _TOO_SLOW = HttpRefusal(408, ErrorCode.INVALID_REQUEST, "The request arrived too slowly", headers=_CLOSE)
 _ENDING = structs.replace(
     make_busy_refusal("The server is shutting down", 5), headers={"retry-after": "5", "connection": "close"}
@@ -259,7 +258,7 @@ def refuse_media_types(scope: Scope) -> HttpRefusal | None:
 
 
 class _TooLargeError(Exception):
-    pass
+    """The text of this exception is the number of bytes."""
 
 
 class BodyLimit:
@@ -283,12 +282,13 @@ class BodyLimit:
         try:
             with arrival:
                 body = await self._read(arrival, Headers(scope=scope), receive)
-        except _TooLargeError:
+        except _TooLargeError as error:
             ##= man/spec/mcp.md#limits
             ##% The server MUST refuse a line of more than 4 MiB on standard input, and an HTTP body above the
             ##% configured limit, before reading the rest.
-            hint = f"the limit is {self._limits.body:,} bytes; split the request"
-            await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
+            message = f"The request has {error} bytes; the limit is {self._limits.body:,}"
+            refusal = HttpRefusal(413, ErrorCode.INVALID_REQUEST, message, "split the request", _CLOSE)
+            await send_refusal(scope, send, refusal)
             return
         finally:
             self._arriving.pop(arrival, None)
@@ -304,8 +304,9 @@ class BodyLimit:
     async def _read(self, arrival: anyio.CancelScope, headers: Headers, receive: Receive) -> bytes | None:
         limit = self._limits.body
         # The HTTP parser refuses malformed and contradictory lengths.
-        if "expect" in headers and int(headers.get("content-length", "0")) > limit * MAX_ESCAPED_FACTOR:
-            raise _TooLargeError
+        announced = int(headers.get("content-length", "0"))
+        if "expect" in headers and announced > limit * MAX_ESCAPED_FACTOR:
+            raise _TooLargeError(f"{announced:,}")
         body = bytearray()
         size = 0
         while True:
@@ -323,12 +324,12 @@ class BodyLimit:
                     del self._arriving[oldest]
                     oldest.cancel()
             if size > limit * _MAX_READ_FACTOR:
-                raise _TooLargeError
+                raise _TooLargeError(f"{announced:,}" if announced else f"at least {size:,}")
             if not message.get("more_body"):
                 break
         # Libraries choose whether to escape characters, so an escaped one counts as the character itself.
         if size > limit and (size > limit * MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
-            raise _TooLargeError
+            raise _TooLargeError(f"{size:,}")
         return bytes(body)
 
 

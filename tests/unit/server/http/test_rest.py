@@ -143,8 +143,8 @@ async def test_failures_have_their_http_status(http: httpx2.AsyncClient) -> None
     status, missing = await http_server.post(http, "get_requirement_status", req_identifier="ffff")
     assert (status, missing["code"]) == (404, "not_found")
     large = await http.post(http_server.API, content=b"x" * (2 << 20))
-    hint = "the limit is 1,048,576 bytes; split the request"
-    too_large = http_server.refused("invalid_request", "The request is too large", hint)
+    message = "The request has 2,097,152 bytes; the limit is 1,048,576"
+    too_large = http_server.refused("invalid_request", message, "split the request")
     assert (large.status_code, large.json()) == (413, too_large)
 
 
