@@ -9,10 +9,10 @@ import click
 from duvet.console import application
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_pages_option, add_service_options, add_trace_options
-from duvet.console.streams import print_remark, write_stdout
+from duvet.console.streams import make_usage_error, print_remark, write_stdout
 from duvet.errors import DuvetError
 from duvet.reports.cells import encode_json, escape_cell
-from duvet.tools.tool import ErrorCode, ToolError
+from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
 
 
 @click.command(cls=Subcommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -64,6 +64,8 @@ def call(name: str, words: tuple[str, ...], given: str | None, error_format: str
     except (ToolError, DuvetError) as error:
         if error_format == "json":
             write_stdout(encode_json(application.describe_failure(error)))
+        if isinstance(error, MissingArgumentError) and "." not in error.argument:
+            raise make_usage_error(f"--{error.argument.replace('_', '-')} is missing", error.hint) from error
         if isinstance(error, ToolError):
             raise application.make_shell_error(error) from error
         raise

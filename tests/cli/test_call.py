@@ -48,6 +48,12 @@ def test_arguments_as_json(duvet: Run) -> None:
     assert (twice.code, "--json is given twice" in twice.err) == (2, True)
 
 
+def test_a_missing_argument_is_named_as_an_option(duvet: Run) -> None:
+    for tool, option in (("get_requirement", "--reference"), ("get_requirement_status", "--req-identifier")):
+        missing = duvet("call", tool)
+        assert (missing.code, f"Error: {option} is missing\n" in missing.err) == (2, True)
+
+
 def test_help_and_the_server_itself(duvet: Run) -> None:
     assert duvet("call", "coverage_summary", "--help").out == duvet("tools", "coverage_summary").out
     assert duvet("call", "--format", "json", "coverage_summary") == duvet("call", "coverage_summary")
