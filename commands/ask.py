@@ -30,7 +30,7 @@ _MIN_WIDTH = 20
 @click.command(cls=command.Subcommand)
 @click.argument("words", type=TEXT_TYPE, metavar="QUESTION...", nargs=-1, required=True)
 @click.option(
-    "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Model to ask, or a provider for its default model."
+    "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Model to ask; PROVIDER alone means its default model."
 )
 @add_service_option
 @add_text_format

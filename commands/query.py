@@ -159,7 +159,7 @@ def query(
 
     \b
     implementation     code quotes each requirement completely
-    test               tests quote each citation completely
+    test               tests quote the text of each citation completely
     coverage           each test ran, and so did the code that it tests
     executed-coverage  the same, without the tests that did not run
     duplicates         no annotation repeats others of its type

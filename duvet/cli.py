@@ -20,7 +20,7 @@ COMMAND_GROUPS = {
     "Everyday": {
         "report": "Check every citation and report coverage.",
         "search": "Search requirements.",
-        "uncited": "List the requirements that are uncited or to do.",
+        "uncited": "List the requirements that are uncited or `to do`.",
         "prioritize": "List what to work on next, most urgent first.",
         "show": "Show a requirement, section, file or citation.",
         "validate": "Check the annotations in the named files, or in all files.",

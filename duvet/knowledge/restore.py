@@ -28,7 +28,7 @@ _VOTES_AT_ONCE = 1000
 _BLOCK = 1 << 20
 _FREE_SHARE = 2  # Archives may unpack to 1/n of the free space; the restored store needs the rest.
 _OVERHEAD = 1 << 16  # Upper bound of the bytes that sqlite and tar headers need in addition to the content.
-_FORCE_HINT = "free some disk space, or pass --force to skip the backup of the current index"
+_SKIP_HINT = "pass --force to skip the backup of the current index"
 _MAX_MANIFEST = 1 << 20
 
 
@@ -87,7 +87,7 @@ def restore_backup(
                 try:
                     return backup.create_backup(places, places.backups, now).path
                 except OutputError as error:
-                    error.hint = _FORCE_HINT
+                    error.hint = f"fix this, or {_SKIP_HINT}"
                     raise
 
             kept = swap_store(places, copy, keep if keeps else None, aside, patience)
@@ -186,7 +186,7 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
     if needed > free:
         what = "restore this backup and save the current index" if keeps else "restore this backup"
         message = f"not enough disk space to {what}: up to {needed:,} bytes needed, {free:,} bytes free"
-        hint = _FORCE_HINT if keeps and forced <= free else "free some disk space"
+        hint = f"free some disk space, or {_SKIP_HINT}" if keeps and forced <= free else "free some disk space"
         raise OutputError(message, path=places.folder, hint=hint)
 
 
@@ -216,7 +216,7 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
                 return path
             left -= len(data)
             if left < 0:
-                raise _make_no_space_error(folder, "the archive on the input stream")
+                raise _make_no_space_error(folder, "the archive on standard input")
             file.write(data)
 
 

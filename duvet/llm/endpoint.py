@@ -97,7 +97,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secre
     ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
     if not (http_client.is_safe_address(parts) or section.allow_http):
         hint = f"use https://, or set `providers.{name}.allowHttp` to true if you trust the network"
-        raise DuvetError(f"the `baseUrl` of provider `{name}` is not https", hint=hint)
+        raise DuvetError(f"the `baseUrl` of provider `{name}` does not use https://", hint=hint)
     if key is not None and not re.fullmatch(r"[!-~]*", key.reveal()):
         raise DuvetError(f"the key of provider `{name}` contains characters other than visible ASCII")
     return Endpoint(name, base, key, section.timeout, section.retries)

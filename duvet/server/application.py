@@ -91,7 +91,7 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
         ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
         for name, value in values.items():
             if not _VISIBLE.fullmatch(value):
-                fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"
+                fault = "contains characters other than visible ASCII" if value else "is empty"
                 raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
         if len(set(values.values())) > 1:
             raise QueryError(f"{names[0]} and {names[1]} have different values", hint="unset one of them")
@@ -438,9 +438,8 @@ class Application:
             self.log.record_traceback(pack.traceback)
         for name, faults in self.tools.faults.items():
             for fault in faults:
-                self.log.write_event(
-                    EventLevel.WARN, "a workflow was not loaded", workflow=name, at=fault.path, reason=fault.message
-                )
+                event = "a workflow has a problem" if fault.is_warning else "a workflow was not loaded"
+                self.log.write_event(EventLevel.WARN, event, workflow=name, at=fault.path, reason=fault.message)
 
     def _make_facts(self) -> call_context.ServerFacts:
         config, tools = self.service.config, self.tools

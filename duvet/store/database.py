@@ -161,7 +161,7 @@ def make_version_error(path: str, version: int) -> StoreVersionError:
     age = "a newer" if version > SCHEMA_VERSION else "an older"
     message = f"{age} duvet created this index with schema {version}; this version supports schema {SCHEMA_VERSION}"
     if version > SCHEMA_VERSION:
-        return StoreVersionError(message, path=path, hint=f"update duvet, or {advise_rebuild(path)}")
+        return StoreVersionError(message, path=path, hint=f"update duvet, or start over: {advise_rebuild(path)}")
     hint = "run `duvet ingest` to replace it; no other data is lost"
     return StoreOutdatedError(message, path=path, hint=hint)
 

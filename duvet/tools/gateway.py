@@ -189,7 +189,7 @@ class GatewayConnection:
             url = f"{self.gateway.base}/api/mcp"
             reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
         except http_client.UnreachableError as error:
-            message = f"cannot reach the gateway: {error}"
+            message = f"can't reach the gateway: {error}"
             raise TemporaryGatewayError(ErrorCode.UPSTREAM_ERROR, message, _CHECK_SERVER) from None
         if reply.is_compressed:
             message = "the gateway sent a compressed answer, which duvet did not ask for"
@@ -233,7 +233,7 @@ def _read_upload(source: str) -> dict[str, str]:
         if len(data) > MAX_UPLOAD_BYTES:
             reason = f"it has more than {MAX_UPLOAD_BYTES:,} bytes"
     except (OSError, ValueError, errors.NotRegularError):
-        reason = "it cannot be read"
+        reason = "it can't be read"
     if reason:
         message = f"can't send {text.quote_text(text.shorten_text(source))} to the gateway: {reason}"
         hint = "pass the path of another file in the project on this machine"

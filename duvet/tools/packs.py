@@ -228,7 +228,7 @@ def choose_packs(
                 Registry([*chosen, one])
             chosen.append(one)
         except QueryError as error:
-            hint = f"set `toolPacks.{name}.prefix`, such as `{name}_`, or disable one of the packs"
+            hint = f"set `toolPacks.{name}.prefix`, for example to `{name}_`, or disable one of the packs"
             clashes.append(UnknownName(error.message, hint, (name,) if name in sections else ()))
     unknown = _find_unknown_names(on, sections, known, {one.name for one in found.unloaded})
     registry = Registry(chosen)

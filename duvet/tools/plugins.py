@@ -60,7 +60,7 @@ def find_tools_flaw(tools: object) -> str:
             return f"{tool.name}: {flaw}"
     names = Counter(name for tool in tools for name in (tool.name, *tool.aliases))  # type: ignore[attr-defined]
     name, count = next(iter(names.most_common(1)), ("", 0))
-    return f"the name {name} occurs twice" if count > 1 else ""
+    return f"the name {name} occurs more than once" if count > 1 else ""
 
 
 def _find_tool_flaws(tool: Tool) -> Iterator[str]:

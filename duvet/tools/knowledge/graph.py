@@ -95,7 +95,7 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, graph.SubsystemView)
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
-    """Return a subsystem with its files and related nodes, each with its distance and path. The list of nodes is paged."""
+    """Return a subsystem, its files, and its related nodes with their distance and path. The list of nodes is paged."""
     name, limit = require_argument("name", arguments.name, _NAME), min(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
     space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)

@@ -34,7 +34,7 @@ _declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is
 SUCCESS_STATUS = "success"
 _PLACES = f"a folder, or a new file that ends in {' or '.join(location.BACKUP_ENDINGS)}"
 _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` [default: as configured, else manual]"
-_PLACE = "A path under the content root: a file if it has an extension, else a folder [default: the document folder]"
+_PLACE = "A path under the content root: a file if it has an extension, else a folder [default: the configured folder]"
 DestinationArgument = Annotated[str, Meta(description=_PLACE)]
 OverwriteArgument = Annotated[bool, Meta(description="Replace an existing file [default: as configured]")]
 IngestArgument = Annotated[bool, Meta(description="Index the project afterwards [default: as configured]")]
@@ -162,7 +162,7 @@ KmIngestTriggerOutput = defstruct(
     "Index the project",
     KmIngestTriggerInput,
     KmIngestTriggerOutput,
-    safety_notes=("It replaces the project's index.",),
+    safety_notes=("It updates the project's index.",),
     accountable=("profile", "dry_run", "use_dummy_embeddings"),
 )
 async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> tool.ToolAnswer:

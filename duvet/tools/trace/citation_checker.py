@@ -302,7 +302,7 @@ class CitationChecker:
         spans = [] if number is None else self._find_spans(number, match.section)
         is_required = any(one.start < other.end and other.start < one.end for one in spans for other in match.pieces)
         if match.fit is not records.Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
-            yield "the section contains this quote, but none of its requirements does"
+            yield "the section contains this quote, but not in a requirement"
 
     def _find_spans(self, number: int, index: int) -> list[records.Piece]:
         if (number, index) not in self._spans:

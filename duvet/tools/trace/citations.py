@@ -28,7 +28,7 @@ _ROOM = 8_000  # Maximum length of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Maximum length of invalid citations that are compared with all texts, because that is slow.
 _KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
 _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
-_AROUND = f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before the citation and {_DEFAULT_LINES} after its last line]"
+_AROUND = f"Lines to show before and after the first line of the citation [default: {_DEFAULT_LINES} before the first and {_DEFAULT_LINES} after the last line]"
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):

@@ -132,7 +132,7 @@ def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path
         assert (stored.code, stored.value["relative_path"]) == ("", "docs/given.md")
         assert (project / "docs/given.md").read_text() == "# Ours \u00e9\n"
         for path, reason in (
-            ("src/kettle/boil.py", "it cannot be read"),  # A file of the server.
+            ("src/kettle/boil.py", "it can't be read"),  # A file of the server.
             *((path, not_visible) for path in hidden),
             ("large.bin", "it has more than 750,000 bytes"),
         ):

@@ -123,7 +123,7 @@ def test_two_tools_of_a_file_need_two_names(duvet_command: str, tmp_path: Path) 
     assert run(duvet_command, folder, "call", "boil", "--litres", "1").out == '{\n  "result": 167\n}\n'
     (folder / "kettle.py").write_text(f"{PACK}\n@tool(name='boil')\ndef heat() -> int:\n    return 1\n")
     told = run(duvet_command, folder, "mcp", "--check")
-    assert "left out       kettle: the name boil occurs twice\n" in told.out and told.code == 1
+    assert "left out       kettle: the name boil occurs more than once\n" in told.out and told.code == 1
 
 
 def list_changes(wire: Wire) -> list[str]:

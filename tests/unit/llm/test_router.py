@@ -108,7 +108,7 @@ def test_base_urls_and_keys_are_checked() -> None:
         ##= man/spec/ask.md#keys
         ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
         assert fail_to_pick(section(f"{base}/v1")) == (
-            "no usable model: one: the `baseUrl` of provider `one` is not https",
+            "no usable model: one: the `baseUrl` of provider `one` does not use https://",
             "use https://, or set `providers.one.allowHttp` to true if you trust the network",
         )
         assert pick(section(base, allowHttp=True)) == (["one/m"], ())

@@ -65,7 +65,7 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
 
 
 OLDER = "run `duvet ingest` to replace it; no other data is lost"
-NEWER = "update duvet, or remove store.db"
+NEWER = "update duvet, or start over: remove store.db"
 
 
 def test_only_a_store_of_an_older_version_is_replaced(file: Path) -> None:

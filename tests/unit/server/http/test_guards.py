@@ -15,6 +15,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.errors import QueryError
 from duvet.server.application import ADMIN, READER, AccessTokens, find_holder, read_tokens
 from duvet.server.http.guards import AllowedHosts, HttpLimits, RequestRates, TokenBuckets, find_client_address
+from duvet.server.http.rest import REPORT_PATHS
 from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.tool import Scope
@@ -67,7 +68,8 @@ UNKNOWN = web.error_of("unauthorized", "The token is unknown", SEND_TOKEN)
 
 
 ##= man/spec/mcp.md#http
-##% If tokens are configured, the server MUST answer 401 if a request to `/mcp` has no valid token.
+##% If tokens are configured, the server MUST answer 401 to a request without a valid token on each of its paths except
+##% `/health` and `/ready`.
 async def test_a_known_token_is_needed(server: DuvetServer, monkeypatch: pytest.MonkeyPatch) -> None:
     known = f"Bearer {web.READER}"
     schemes = (f"Basic {web.READER}", web.READER, "Bearer \xe9")
@@ -81,8 +83,9 @@ async def test_a_known_token_is_needed(server: DuvetServer, monkeypatch: pytest.
             challenge = 'Bearer realm="duvet", error="invalid_token"' if shown else 'Bearer realm="duvet"'
             assert answer.headers["www-authenticate"] == challenge
         # The path is checked before the token, and the method after it.
-        for method, path, status in (("GET", "/nothing", 404), ("PUT", "/mcp", 401), ("POST", "/health", 405)):
-            assert (await client.request(method, path)).status_code == status
+        private = [("PUT", "/mcp", 401), *(("GET", path, 401) for path in ("/metrics", "/api/mcp", *REPORT_PATHS))]
+        for method, path, status in (("GET", "/nothing", 404), *private, ("POST", "/health", 405)):
+            assert (await client.request(method, path)).status_code == status, path
         assert (await client.get("/ready")).json() == {"status": "ready"}
         answer = await client.get("/health")
         assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
