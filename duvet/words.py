@@ -70,6 +70,7 @@ def join_name(name: str) -> str:
 
 # Everything else is a boundary, so a term never ends a string of the search engine.
 _TERM = re.compile(r"[\"“„](?P<phrase>[^\"“”„]*)[\"”]|(?P<word>[^\s\x00-\x20!\"#$%&()*,;<=>?@\[\\\]^`{|}~“”„]+)")
+_INSIGNIFICANT = STOP_WORDS | {""}
 _JOINTS = re.compile(r"[-_./:'\u2019+]+")
 _ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
 
@@ -90,7 +91,9 @@ class Query(Struct, frozen=True):
         """The phrases, and the significant words of the other terms."""
         words: dict[str, None] = {}
         for term in self.terms:
-            words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
+            for word in [term] if term in self.phrases else _JOINTS.split(term):
+                if term in self.phrases or word not in _INSIGNIFICANT:
+                    words[word] = None
         return list(words)
 
     @property
@@ -114,15 +117,11 @@ def parse_query(text: str) -> Query:
             continue
         if match["word"] is None:
             phrases.append(term)
-        elif not _significant_words(term):
+        elif _INSIGNIFICANT.issuperset(_JOINTS.split(term)):
             dropped[typed] = None
             continue
         terms[term] = None
     return Query(tuple(terms), frozenset(phrases), tuple(dropped), len(text) > MAX_QUERY_CHARACTERS)
-
-
-def _significant_words(term: str) -> list[str]:
-    return [word for word in _JOINTS.split(term) if word and word not in STOP_WORDS]
 
 
 def quote_term(term: str) -> str:

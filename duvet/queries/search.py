@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cached_property, partial
-from itertools import islice
+from itertools import islice, repeat
 from math import log
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -73,21 +73,22 @@ class RequirementIndex:
         connection.deserialize(self._data)
         return connection
 
-    def find_matches(self, expression: str) -> dict[int, float]:
+    def find_matches(self, expression: str, allowed: Container[int]) -> dict[int, float]:
         """Return the matching requirements with scores, best first; raise QueryError for an invalid expression."""
-        # Further digits may differ between machines.
-        scores = sorted(
-            [(float(f"{score:.6g}"), index) for index, score in _query(self._connection, _SCORES, expression)]
-        )
+        scores: list[tuple[float, int]] = []
+        for index, score in _query(self._connection, _SCORES, expression):
+            if index in allowed:
+                # Further digits may differ between machines.
+                scores.append((float(f"{score:.6g}"), index))
         # In sqlite, the lowest score is the best.
-        return {index: -score for score, index in scores}
+        return {index: -score for score, index in sorted(scores)}
 
-    def compute_shares(self, query: Query) -> dict[int, float]:
-        """Map each requirement with any of the words to its score, as a share of the highest possible score."""
+    def compute_shares(self, query: Query, allowed: Container[int]) -> dict[int, float]:
+        """Map each allowed requirement with any of the words to its score, as a share of the highest possible score."""
         total = len(self._texts)
         counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
         most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)
-        return {index: min(score / most, 1.0) for index, score in self.find_matches(query.disjunction).items()}
+        return {index: min(score / most, 1.0) for index, score in self.find_matches(query.disjunction, allowed).items()}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         found: dict[int, MatchSpans] = {}
@@ -230,7 +231,7 @@ def find_hits(
         ##= man/spec/search.md#queries
         ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors.
         words = index()
-        shares = {one: share for one, share in words.compute_shares(query).items() if one in allowed}
+        shares = words.compute_shares(query, allowed)
         most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
         scores = dict(islice(blend_scores(shares, dict(near), meanings.share).items(), most))
         found = SearchHits([*scores], scores, partial(words.marks, query.disjunction))
@@ -241,7 +242,9 @@ def find_hits(
         ##% and say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.conjunction, *(() if needs_all else [query.disjunction])], allowed)
-        found = _add_unspaced(found, catalogue, query.terms, allowed)
+        # The full-text index takes a stretch of text without spaces for one word.
+        if not all(map(str.isascii, query.terms)):
+            found = _add_unspaced(found, catalogue, query.terms, allowed)
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
     return SearchHits(indexes, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
@@ -249,8 +252,7 @@ def find_hits(
 
 def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Container[int]) -> SearchHits:
     for number, expression in enumerate(expressions):
-        scores = {one: score for one, score in index.find_matches(expression).items() if one in allowed}
-        if scores:
+        if scores := index.find_matches(expression, allowed):
             return SearchHits([*scores], scores, partial(index.marks, expression), is_loose=number > 0)
     return _NO_HITS
 
@@ -258,8 +260,7 @@ def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
 def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str], allowed: Iterable[int]) -> SearchHits:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
-    # The full-text index takes such a stretch for one word.
-    if not any(re.search(_UNSPACED, term) for term in terms if not term.isascii()):
+    if not any(re.search(_UNSPACED, term) for term in terms):
         return found
     parts = {one: spans for one in sorted(allowed) if (spans := _find_parts(catalogue.requirements[one].text, terms))}
     if not parts:
@@ -309,7 +310,9 @@ def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFile
     ##% list the requirements that the query names.
     found = set(catalogue.find_named(name, range(len(catalogue.specifications))))
     specifications = set(match_specifications(catalogue, name, is_whole=True))
-    sections = [(index, id) for index, card in enumerate(catalogue.specifications) for id in match_sections(card, name)]
+    sections: list[tuple[int, str]] = []
+    for index, card in enumerate(catalogue.specifications):
+        sections += zip(repeat(index), match_sections(card, name))
     if _ID.match(name):
         digits = name.lower()
         same = [index for index, id in enumerate(catalogue.ids) if id.startswith(digits)]

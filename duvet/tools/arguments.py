@@ -165,7 +165,9 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
     # Some clients omit an argument, others send null.
-    values = {name: value for name, value in arguments.items() if value is not None}
+    values = arguments
+    if None in arguments.values():
+        values = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:
         _check_texts(values, None)
         return tool.record_of(values)
@@ -175,7 +177,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
             unknown = find_unknown_argument(tool.name, values, names)
             hint = f"{unknown.message}: {unknown.hint}" if unknown else _describe_argument(tool, name)
             raise MissingArgumentError(name, hint)
-    if unknown := find_unknown_argument(tool.name, arguments, names):
+    if not all(map(names.__contains__, arguments)) and (unknown := find_unknown_argument(tool.name, arguments, names)):
         raise unknown
     _check_texts(values, tool.longest or MAX_ARGUMENT_LENGTH)
     try:
@@ -229,12 +231,16 @@ def _check_texts(values: Mapping[str, object], most: int | None) -> None:
     for name, value in values.items():
         level = [value]
         for _ in range(_MAX_DEPTH + 1):
-            texts += [(name, one) for one in level if isinstance(one, str)]
-            containers = [one for one in level if isinstance(one, (dict, list))]
-            if not containers:
+            is_leaf, inner = True, list[object]()
+            for one in level:
+                if isinstance(one, str):
+                    texts.append((name, one))
+                elif isinstance(one, (dict, list)):
+                    is_leaf = False
+                    inner += one if isinstance(one, list) else [*one, *one.values()]
+            if is_leaf:
                 break
-            texts += [(name, key) for one in containers if isinstance(one, dict) for key in one]
-            level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+            level = inner
         else:
             message = f"{name} is nested more than {_MAX_DEPTH} levels deep"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, "reduce its nesting")

@@ -190,7 +190,7 @@ class ToolDispatcher:
             seconds = self.environment.clock() - begun
             if self.environment.observers or self.environment.record_change:
                 changes = not tool.only_reads
-                code, reason = _classify_failure(failure)
+                code, reason = ("", "") if failure is None else _classify_failure(failure)
                 # Encoding an answer again only to measure it would take longer than many calls.
                 measured = failure is not None or changes or self.environment.measures()
                 # Calls of this pack are logged at any level.
@@ -276,9 +276,9 @@ def _measure_json(value: object) -> int:
         return 0
 
 
-def _classify_failure(failure: BaseException | None) -> tuple[str, str]:
+def _classify_failure(failure: BaseException) -> tuple[str, str]:
     match failure:
-        case None | PendingError():
+        case PendingError():
             return "", ""
         case ToolError():
             cause = failure.__cause__

@@ -296,9 +296,10 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_
 
     With `is_whole`, nothing is found for the name of a section or requirement, such as `SPEC#SECTION`.
     """
-    name, resource = text.strip(), parse_resource(text.strip())
+    name = text.strip()
     if found := find_specifications(catalogue, name):
         return found
+    resource = parse_resource(name)
     if is_whole and (resource is not None or "#" in name):
         return []
     if resource and resource.specification:

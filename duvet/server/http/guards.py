@@ -112,6 +112,7 @@ _OTHER_ACCEPTED = HttpRefusal(
 )
 _EVENTS = {"text/event-stream", "text/*", "*/*"}
 _ACCEPTED = {"POST": ({"application/json", "application/*", "*/*"}, _EVENTS), "GET": (_EVENTS,)}
+_PARAMETERS = re.compile(";[^,]*")  # Of a media type, such as `; charset=utf-8`.
 _CLOSE = {"connection": "close"}
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
 MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
@@ -245,14 +246,11 @@ def find_client_address(scope: Scope) -> str:
 
 def refuse_media_types(scope: Scope) -> HttpRefusal | None:
     headers = Headers(scope=scope)
-    sent, accepted = (
-        [value.partition(";")[0].strip().lower() for value in ",".join(headers.getlist(name)).split(",")]
-        for name in ("content-type", "accept")
-    )
-    if scope["method"] == "POST" and sent != ["application/json"]:
+    sent, accepted = (_PARAMETERS.sub("", ",".join(headers.getlist(one))).lower() for one in ("content-type", "accept"))
+    if scope["method"] == "POST" and sent.strip() != "application/json":
         return _OTHER_MEDIA
     for types in _ACCEPTED.get(scope["method"], ()):
-        if types.isdisjoint(accepted):
+        if types.isdisjoint(map(str.strip, accepted.split(","))):
             return _OTHER_ACCEPTED
     return None
 

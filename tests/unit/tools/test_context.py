@@ -34,12 +34,12 @@ def test_an_index_answers_in_every_thread(context: ProjectSnapshot) -> None:
     index = RequirementIndex(context.catalogue, context.project.memory)
     plain = RequirementIndex(context.catalogue, context.project.memory)
     answers: list[dict[int, float]] = []
-    thread = Thread(target=lambda: answers.append(index.find_matches("hot OR lid")))
+    thread = Thread(target=lambda: answers.append(index.find_matches("hot OR lid", range(99))))
     thread.start()
     thread.join()
-    assert answers == [plain.find_matches("hot OR lid")] and answers[0]
-    assert [index.find_matches("handling"), index.marks("hot", [4])] == [
-        plain.find_matches("handling"),
+    assert answers == [plain.find_matches("hot OR lid", range(99))] and answers[0]
+    assert [index.find_matches("handling", range(99)), index.marks("hot", [4])] == [
+        plain.find_matches("handling", range(99)),
         plain.marks("hot", [4]),
     ]
 
