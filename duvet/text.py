@@ -68,7 +68,7 @@ def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
 
 
 class LineNumbers:
-    """Computes the line numbers of increasing offsets, continuing from the last one."""
+    """Computes the line numbers of increasing offsets; each count starts at the previous offset."""
 
     def __init__(self) -> None:
         self._data, self._offset, self._line = b"", 0, 1
@@ -228,7 +228,7 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
 
 
 def is_similar_path(one: str, other: str) -> bool:
-    """Compare the file names too, because different files are often in one folder."""
+    """Compare the file names, too, because paths in the same folder are always similar."""
     paths = one.lower(), other.lower()
     pairs = paths, [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
     return all(load_rapidfuzz().fuzz.ratio(*pair) >= _SIMILAR for pair in pairs)

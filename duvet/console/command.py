@@ -123,7 +123,7 @@ HIDDEN_FLAGS = [click.Option(names, hidden=True, **attributes) for names, attrib
 
 
 class OldOption(click.Option):
-    """A deprecated option: hidden but accepted; `--verbose` names its replacement."""
+    """A deprecated option, hidden but accepted; with `--verbose`, duvet prints its replacement."""
 
     def __init__(self, *args: Any, instead: str, **attributes: Any) -> None:
         super().__init__(*args, **{"hidden": True, **attributes})
@@ -240,7 +240,7 @@ class SubcommandGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
     def add_old_name(self, name: str, command: click.Command) -> None:
-        """Accept a deprecated name of a subcommand without listing it; `--verbose` prints the new name."""
+        """Accept a deprecated name of a subcommand without listing it; with `--verbose`, duvet prints the new name."""
 
         def run(**values: Any) -> Any:
             ctx = click.get_current_context()

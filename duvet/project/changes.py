@@ -23,7 +23,7 @@ class FollowedReading:
     def __init__(
         self, project: Project, source: FolderWatcher | InotifyDescriptor | None, *, recalled: bool = False
     ) -> None:
-        """Without a source of events, only the disk is read.
+        """Without `source`, changes are found only by reading the disk.
 
         With `recalled`, the patterns of the project are unknown, so every new file counts as a change.
         """

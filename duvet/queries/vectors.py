@@ -36,7 +36,7 @@ _BLOCK = 4096  # Number of rows to compare at once, so that they fit into a proc
 
 
 class Matrix:
-    """Searchable vectors of one width, in ascending order of their numbers."""
+    """Vectors to search, all of one width; their numbers must ascend."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()

@@ -144,7 +144,7 @@ def _compile(
 def scan_file(
     path: str, styles: Sequence[SourceStyle], tree: Tree, specifications: Sequence[bytes] = ()
 ) -> ScannedFile:
-    """Return the annotations of a file, and unread citations if it contains one of these specification names."""
+    """Return the annotations and problems of a file, and unread citations if it names one of these specifications."""
     data = tree.read(path)
     # The search for a name is many times faster than that for targets.
     found = ScannedFile([], [], [])

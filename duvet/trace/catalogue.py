@@ -94,7 +94,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Maps section ids to titles; a title that is not unique includes the titles above it."""
+        """Maps section ids to titles; a title that is not unique begins with the titles of the sections above."""
         return {section.id: section.breadcrumb or section.title for section in self.sections}
 
     @cached_property

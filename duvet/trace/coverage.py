@@ -148,7 +148,7 @@ def find_partial_quotes(
 
 
 def find_missing_words(coverage: Coverage, requirement: records.Requirement) -> MissingWords | None:
-    """Return the words that need code and those that need tests; None if that is the whole requirement."""
+    """Return the words that need code and those that need tests; None if the state applies to the whole requirement."""
     code, test = _INSTEAD[Kind.CITATION], _INSTEAD[Kind.TEST]
     lacking = {State.NEEDS_CODE: code, State.NEEDS_TESTS: test}.get(requirement.state, records.SPEC)
     if not any(coverage.tallies[match.stating[0]].covered(lacking) for match in requirement.matches):

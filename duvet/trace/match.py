@@ -46,7 +46,7 @@ class SearchText:
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the range that awslabs duvet would choose for the quote if it allows one edit, or None."""
+    """Return the range of the quote with up to one edit, as awslabs duvet chooses it, or None."""
     data, size = text.data, len(quote)
     ends: Iterable[int] = range(3)
     if size > 1:
