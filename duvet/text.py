@@ -228,7 +228,7 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
 
 
 def is_similar_path(one: str, other: str) -> bool:
-    """Compare the file names, too, because paths in the same folder are always similar."""
+    """Compare the file names, too, because two files in a deep folder have similar paths."""
     paths = one.lower(), other.lower()
     pairs = paths, [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
     return all(load_rapidfuzz().fuzz.ratio(*pair) >= _SIMILAR for pair in pairs)

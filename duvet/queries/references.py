@@ -85,7 +85,7 @@ def resolve_reference(
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id, or the section with it in its title; raise NotFoundError for several."""
+    """Find the requirement with this id, or the section whose title begins with it; raise NotFoundError for several."""
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever duvet accepts the
     ##% id that it computes for a requirement.

@@ -309,7 +309,7 @@ def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) ->
 
 
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Give each section whose id is ambiguous the shortest path of headings that identifies it."""
+    """Give each section with an ambiguous id the shortest path of headings that identifies it, or a numbered path."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
     shared = Counter(section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1)
     # A path consists of any of the parents' anchors and the section's own.
