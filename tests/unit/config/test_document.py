@@ -25,6 +25,7 @@ EXPANSIONS = [
     ("${{ 'a}b' }}}}", ("a}b}}", ())),
     ("${{\u00a0REV\u2003}}", ("abc", ("REV",))),
 ]
+WORDS = "an environment variable, a text in quotes"
 OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
 FAILED = "failed to evaluate expression: "
 UNSET = "set the environment variable {}, or add a default: `|| 'text'`"
@@ -37,10 +38,7 @@ INVALID = {
     "x/${{ NONE }}": (f'{FAILED}" NONE "', UNSET.format("`NONE`")),
     "${{ NONE || dflt }}": (f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
     '${{ "B" }}': (f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
-    "${{}}": (
-        f'{FAILED}""',
-        "write the name of an environment variable, a text in quotes, or both: `${{ NAME || 'text' }}`",
-    ),
+    "${{}}": (f'{FAILED}""', f"write the name of {WORDS}, or both: `${{{{ NAME || 'text' }}}}`"),
 }
 
 

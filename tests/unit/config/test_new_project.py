@@ -46,19 +46,13 @@ def test_upstreams_configuration_can_be_read(snapshot: Snapshot) -> None:
         assert "**/" + starter.pattern.rpartition("/")[2] in starter.language.patterns
 
 
-def test_a_new_configuration_can_be_read() -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that
-    ##% awslabs duvet writes.
+def test_a_new_configuration_can_be_read_with_and_without_its_comments() -> None:
     config = read(new_project.render_config([PYTHON, PYTHON_TESTS], ["spec.md", ODD], ["other.md"]))
     tests = SourceRule(PYTHON_TESTS.patterns, "##=", "##%", Kind.TEST, gitignore=True, language="python")
     code = replace(tests, patterns=PYTHON.patterns, kind=Kind.CITATION, exclude=PYTHON.exclude)
     assert config.sources == (code, tests)
     assert config.specifications == (SpecificationRule("spec.md"), SpecificationRule(ODD))
     assert (config.extended, config.report.snapshot.enabled) == (True, True)
-
-
-def test_the_comments_of_a_new_configuration_can_be_uncommented() -> None:
     text = new_project.render_config([], [], [ODD]).decode()
     assert (read(text.encode()).sources, read(text.encode()).specifications) == ((), ())
     lines = [line.removeprefix("# ") for line in text.splitlines() if not line.endswith((":", "it."))]
@@ -76,9 +70,6 @@ UPSTREAM = b"'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\
 
 @pytest.mark.parametrize("data", [OURS, UPSTREAM])
 def test_additions_to_a_configuration(data: bytes) -> None:
-    ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
-    ##% accepts, and change nothing else in the configuration.
     added = add_to_config(data, read(data), [PYTHON], ["spec.md"], {})
     config = read(added)
     assert added.startswith(data) and config.specifications == (SpecificationRule("spec.md"),)
@@ -91,8 +82,6 @@ SUGGESTED = b'# [[specification]]\n# source = "b.md"\n'
 
 @pytest.mark.parametrize("name", ["b.md", "./b.md"])
 def test_only_a_suggestion_of_its_own_lines_is_uncommented(name: str) -> None:
-    ##= man/spec/init.md#existing-projects
-    ##% `duvet init` MUST uncomment a specification that it has written as a comment, instead of adding it again.
     uncommented, appended = SUGGESTED.replace(b"# ", b""), f'\n[[specification]]\nsource = "{name}"\n'.encode()
     for before, after in (
         (b"\n", b""),
@@ -101,18 +90,13 @@ def test_only_a_suggestion_of_its_own_lines_is_uncommented(name: str) -> None:
     ):
         data = OURS + before + SUGGESTED + after
         assert add_to_config(data, read(data), [], [name], {}) == OURS + before + uncommented + after
-    ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
-    ##% accepts, and change nothing else in the configuration.
     for before, after in ((b"\n#", b""), (b'\n[[specification]]\nsource = "a.md"\n', b'\n# mine\nkeywords = "any"\n')):
         data = OURS + before + SUGGESTED + after
         assert add_to_config(data, read(data), [], [name], {}) == data + appended
 
-
-@pytest.mark.parametrize("suggested", [b"", SUGGESTED])
-def test_configurations_that_can_not_be_extended(suggested: bytes) -> None:
-    data = OURS + b'\nspecification = [{ source = "a.md" }]\n' + suggested
-    with pytest.raises(DuvetError) as error:
-        add_to_config(data, read(data), [], ["b.md"], {})
-    assert error.value.message == "cannot add tables at the end of this file"
-    assert error.value.hint == 'add these lines by hand:\n[[specification]]\nsource = "b.md"'
+    for suggested in (b"", SUGGESTED):
+        data = OURS + b'\nspecification = [{ source = "a.md" }]\n' + suggested
+        with pytest.raises(DuvetError) as error:
+            add_to_config(data, read(data), [], ["b.md"], {})
+        assert error.value.message == "cannot add tables at the end of this file"
+        assert error.value.hint == 'add these lines by hand:\n[[specification]]\nsource = "b.md"'

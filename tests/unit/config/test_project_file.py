@@ -4,18 +4,11 @@ from msgspec import convert, structs
 
 from duvet.config import settings
 from duvet.config.project_file import find_config, read_config
-from duvet.config.settings import CONFIG_PATH, ExtendedHtmlReport, SpecText
+from duvet.config.settings import CONFIG_PATH, ExtendedHtmlReport, NotApplicableTable, SourceRule, SpecText
 from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place
 from duvet.tree.files import MemoryTree
 from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM
-
-
-def test_a_named_file_wins_over_that_of_the_folder() -> None:
-    tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
-    assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
-    assert find_config(MemoryTree({"config.toml": b""})) is None
-
 
 NO_TOML = TomlDocument({}, "", "")
 DEFAULTS = settings.Config(
@@ -52,13 +45,13 @@ def read(text: str, schema: str = UPSTREAM) -> settings.Config:
     return structs.replace(config, toml=NO_TOML)
 
 
-def test_every_key_of_upstreams_schema_is_read() -> None:
+def test_every_key_and_name_of_upstreams_schema_is_read() -> None:
     assert read(EVERYTHING) == structs.replace(
         DEFAULTS,
         sources=(
-            settings.SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
-            settings.SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
-            settings.SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
+            SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
+            SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
+            SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
         ),
         requirements=(*settings.BUILT_IN_REQUIREMENTS, "more/*.toml"),
         specifications=(
@@ -74,9 +67,6 @@ def test_every_key_of_upstreams_schema_is_read() -> None:
             snapshot=settings.SnapshotReport(enabled=True, path="snapshot.txt"),
         ),
     )
-
-
-def test_every_name_of_upstreams_schema_is_accepted() -> None:
     for name in ("v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"):
         schema = f"https://awslabs.github.io/duvet/config/{name}"
         assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
@@ -95,39 +85,34 @@ def test_our_schema_holds_upstreams_keys() -> None:
     assert read("[report.requirements]\nenabled = true\n", EXTENDED).writes_requirements
 
 
-def test_settings_of_the_report() -> None:
+def test_settings_of_the_report_and_requirements_that_are_not_applicable() -> None:
     text = "title = 'Tea'\nlogo = 'ACME'\nspec-text = 'full'\nsnippet-lines = 0\nembed-json = true\n"
     wanted = ExtendedHtmlReport(title="Tea", logo="ACME", spec_text=SpecText.FULL, snippet_lines=0, embed_json=True)
     assert read(f"[report.html]\n{text}", EXTENDED).report.html == wanted
     assert read("", EXTENDED).report.html == ExtendedHtmlReport(snippet_lines=6)
-
-
-def test_requirements_that_are_not_applicable() -> None:
     entries = (
         "{ target = 'spec.md', reason = 'too hot' }",
         "{ target = 'spec.md#pot', quote = 'It MUST be warm.', reason = 'cold', owner = 'me', expiry = 2030-01-31 }",
         "{ target = 'spec.md', reason = 'no', expiry = '2030-02-28' }",
     )
     assert read(f"not-applicable = [{', '.join(entries)}]", EXTENDED).not_applicable == (
-        settings.NotApplicableTable(target="spec.md", reason="too hot"),
-        settings.NotApplicableTable(
+        NotApplicableTable(target="spec.md", reason="too hot"),
+        NotApplicableTable(
             target="spec.md#pot", quote="It MUST be warm.", reason="cold", owner="me", expiry=date(2030, 1, 31)
         ),
-        settings.NotApplicableTable(target="spec.md", reason="no", expiry=date(2030, 2, 28)),
+        NotApplicableTable(target="spec.md", reason="no", expiry=date(2030, 2, 28)),
     )
 
 
 SOURCES = {
     # A language gives patterns and a style, unless others are given.
-    "{ language = 'python' }": settings.SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
-    "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }": settings.SourceRule(
-        ("*.c",), "//=", "*#", language="c"
+    "{ language = 'python' }": SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
+    "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }": SourceRule(("*.c",), "//=", "*#", language="c"),
+    "{ pattern = ['a', 'b'], exclude = ['c', 'd'], gitignore = true }": SourceRule(
+        ("a", "b"), exclude=("c", "d"), gitignore=True
     ),
-    "{ pattern = ['a/*', 'b/*'], exclude = ['a/x', 'a/y'], gitignore = true }": settings.SourceRule(
-        ("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True
-    ),
-    "{ pattern = 'c' }": settings.SourceRule(("c",)),
-    "{ pattern = 'a/*', exclude = 'a/x' }": settings.SourceRule(("a/*",), exclude=("a/x",)),
+    "{ pattern = 'c' }": SourceRule(("c",)),
+    "{ pattern = 'a/*', exclude = 'a/x' }": SourceRule(("a/*",), exclude=("a/x",)),
 }
 
 
@@ -145,13 +130,14 @@ def test_byte_order_marks_and_line_ends_do_not_matter() -> None:
         assert structs.replace(read_config(text.encode(), PATH, {}), toml=NO_TOML) == wanted
 
 
-def test_folders_stand_beside_the_file() -> None:
+def test_a_named_file_wins_and_folders_stand_beside_the_file() -> None:
+    tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
+    assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
+    assert find_config(MemoryTree({"config.toml": b""})) is None
     for path, folder in ((PATH, ".duvet/"), ("config.toml", ""), ("/a/b.toml", "/a/")):
         config = structs.replace(DEFAULTS, path=path)
-        assert (config.specifications_folder, config.requirements_folder) == (
-            f"{folder}specifications",
-            f"{folder}requirements",
-        )
+        assert config.specifications_folder == f"{folder}specifications"
+        assert config.requirements_folder == f"{folder}requirements"
 
 
 def test_places_of_values_that_others_check() -> None:

@@ -37,14 +37,11 @@ def is_read(document: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("validator", [*VALIDATORS.values(), SERVICE])
-def test_the_schemas_are_schemas_without_null(validator: Any) -> None:
-    validator.check_schema(validator.schema)
-    assert validator.schema["$schema"] == DIALECT
-    assert "null" not in json.dumps(validator.schema)
-
-
-def test_the_table_of_a_source_in_the_schema() -> None:
+def test_the_schemas_are_schemas_without_null() -> None:
+    for validator in [*VALIDATORS.values(), SERVICE]:
+        validator.check_schema(validator.schema)
+        assert validator.schema["$schema"] == DIALECT
+        assert "null" not in json.dumps(validator.schema)
     fields = json_schema(extended=False)["$defs"]["UpstreamSource"]["properties"]
     style = {"description": "Prefixes of annotation comments", "$ref": "#/$defs/StyleTable", "default": {}}
     assert fields["pattern"] == {"description": "Glob pattern of the files", "type": "string"}
@@ -75,16 +72,12 @@ OURS: list[dict[str, Any]] = [
 ]
 NEITHER: list[dict[str, Any]] = [
     *each("sources", []),
-    *each(
-        "source", {"pattern": "x"}, [{}], [{"pattern": 1}], [{"pattern": []}], [{"pattern": "x", "type": "citation"}]
-    ),
-    *each("source", [{"pattern": "x", "language": "klingon"}]),
+    *each("source", {"pattern": "x"}, [{}], [{"pattern": 1}], [{"pattern": []}]),
+    *each("source", [{"pattern": "x", "type": "citation"}], [{"pattern": "x", "language": "klingon"}]),
     *each("requirement", [{}]),
     *each("specification", [{"format": "auto"}]),
-    *each(
-        "report", {"pdf": {}}, {"html": {"enabled": 1}}, {"html": {"spec-text": "some"}}, {"html": {"embed-json": 1}}
-    ),
-    *each("report", *({"html": {"snippet-lines": lines}} for lines in (-1, 51, True))),
+    *each("report", {"pdf": {}}, *({"html": {"snippet-lines": lines}} for lines in (-1, 51, True))),
+    *each("report", *({"html": html} for html in ({"enabled": 1}, {"spec-text": "some"}, {"embed-json": 1}))),
     *each("not-applicable", {"target": "x", "reason": "y"}, [{"target": "x"}], [{"reason": "x"}]),
     *each("not-applicable", [{"target": "x", "reason": " \t"}], [{"target": "", "reason": "x"}]),
     *each("not-applicable", *([{"target": target, "quote": "y", "reason": "z"}] for target in ("x", "x#"))),
@@ -181,15 +174,11 @@ GOOD: list[dict[str, Any]] = [
     *each("server", {"allowedHosts": [], "rate": 0, "logLevel": "trace", "logFormat": "json"}),
     *each("server", {"allowedHosts": ["a", "b"], "rate": 0.5, "toolTimeout": 0.001, "shutdownTimeout": 86_400}),
     *each("providers", {"a": {}, "B2-_": {"kind": "anthropic", "enabled": False}}),
+    {"providers": {"a": {"baseUrl": "http://x", "apiKey": "$KEY", "defaultModel": "m", "timeout": 1, "retries": 10}}},
+    {"providers": {"a": {"kind": "client", "apiKey": "${KEY}", "discover": True, "llmsTxt": True}}},
+    {"ingest": {"include": ["src", "docs/**/*.md"], "exclude": "x", "maxFileBytes": 1, "symbols": "auto"}},
     *each(
-        "providers",
-        {"a": {"baseUrl": "http://x", "apiKey": "$KEY", "defaultModel": "m", "timeout": 1, "retries": 10}},
-        {"a": {"kind": "client", "apiKey": "${KEY}", "discover": True, "llmsTxt": True}},
-    ),
-    *each(
-        "ingest",
-        {"include": ["src", "docs/**/*.md"], "exclude": "x", "maxFileBytes": 1, "symbols": "auto"},
-        {"symbols": True, "semantic": False, "profile": "a.b-c_1", "staleDays": 0, "editorUri": "vscode:{path}"},
+        "ingest", {"symbols": True, "semantic": False, "profile": "a.b-c_1", "staleDays": 0, "editorUri": "x:{path}"}
     ),
     {"toolPacks": {"x": {"enabled": False, "mode": "read-only", "tools": {"any name": True}}}},
     {"toolPacks": {"x": {"settings": {"a": [1, 1.5, "b", False, {"c": {}}], "": []}}}},
@@ -218,11 +207,7 @@ BAD: list[dict[str, Any]] = [
     *each("toolPacks", {"x": {"mode": "write"}}, {"x": {"tools": {"a": 1}}}, {"x": {"settings": []}}, {"x": True}),
     *({"providers": {"a": {}}, "routing": {"t": {"model": model}}} for model in ("a/", "a/x y")),
     {"providers": {"a": {}}, "routing": {"t": {"model": "a", "fallbacks": "a"}}},
-    *(
-        workflow(),
-        {"workflows": {"w": {"steps": [{"id": "s", "tool": "x"}]}}},
-        {"workflows": {"w": {"description": "x"}}},
-    ),
+    *(workflow(), *each("workflows", {"w": {"steps": [{"id": "s", "tool": "x"}]}}, {"w": {"description": "x"}})),
     *(workflow({"tool": "x"}), step(), step(tool=" "), step(model="a"), step(prompt="y"), step(tool="x", prompt="y")),
     *(step(tool="x", wait={"tool": "x", "until": CHECK}), step(tool="x", model="a", prompt="y")),
     *(step(tool="x", system="y"), step(tool="x", params=[]), step(tool="x", timeoutSeconds=0)),

@@ -6,28 +6,12 @@ import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.config import service, settings
 from duvet.config.project_file import read_config
-from duvet.config.service import (
-    SERVICE_FILE_NAMES,
-    ServiceFile,
-    find_service_file,
-    load_service,
-    load_service_ingest,
-)
+from duvet.config.service import ServiceFile, find_service_file, load_service
 from duvet.config.service_file import salvage_service
 from duvet.config.service_tables import ProviderKind, ServerSection, ServiceConfig
-from duvet.config.settings import (
-    CONFIG_PATH,
-    DEFAULT_PACKS,
-    EXTENDED_SCHEMA,
-    IngestRule,
-    PackName,
-    ProtocolVersion,
-    Secret,
-    ServerTable,
-    StoreSection,
-    UploadRule,
-)
+from duvet.config.settings import CONFIG_PATH, DEFAULT_PACKS, IngestRule, StoreSection, UploadRule
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.uploads import resolve_destination
 from duvet.tools.packs import BUILT_IN_PACKS
@@ -67,7 +51,7 @@ def test_the_first_file_that_is_named_wins_and_then_the_working_directory() -> N
     found = [find_service_file(MemoryTree(files), {}, folder="below").path for files in (project, project | below)]
     assert found == ["duvet.config.toml", "below/contextive.config.json"]
 
-    for path in SERVICE_FILE_NAMES:
+    for path in service.SERVICE_FILE_NAMES:
         assert find_service_file(MemoryTree({path: b"", f"below/{path}": b""}), {}) == ServiceFile(path, "found")
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
 
@@ -102,20 +86,18 @@ def test_the_examples_of_the_manual() -> None:
     config = read.config
     names = [field for field in ServiceConfig.__struct_fields__ if field != "schema"]
     assert [name for name in names if not getattr(config, name)] == []
-    assert [provider.api_key for provider in config.providers.values()] == [Secret("sk-1"), None, Secret("sk-2")]
+    assert [provider.api_key for provider in config.providers.values()] == [
+        settings.Secret("sk-1"),
+        None,
+        settings.Secret("sk-2"),
+    ]
     assert config.providers["local"].base_url == "http://127.0.0.1:11434/v1"
     assert config.providers["claude"].kind is ProviderKind.ANTHROPIC
     assert config.tool_packs["introspect"].settings == {"greeting": "Hello me, a coffee is $5"}
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
-    assert config.server == replace(
-        config.server,
-        name="kettle",
-        title="Requirements of the kettle",
-        version="2.1",
-        description="Links the requirements of the kettle to its code",
-        protocol_version=None,
-        page_size=20,
-    )
+    server, words = config.server, "Links the requirements of the kettle to its code"
+    assert (server.name, server.title, server.version) == ("kettle", "Requirements of the kettle", "2.1")
+    assert (server.description, server.protocol_version, server.page_size) == (words, None, 20)
     assert read.packs == ("trace", "introspect")
 
 
@@ -126,9 +108,8 @@ def test_one_table_in_two_files_is_an_error() -> None:
     tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
     with pytest.raises(ProblemsError) as error:
         load_service(tree, {})
-    assert [(one.place.line, one.message) for one in error.value.problems] == [
-        (2, "server: this table is also in `.duvet/config.toml:2:2`")
-    ]
+    (problem,) = error.value.problems
+    assert (problem.place.line, problem.message) == (2, "server: this table is also in `.duvet/config.toml:2:2`")
 
 
 def test_the_valid_parts_of_an_invalid_configuration_are_kept() -> None:
@@ -147,8 +128,8 @@ def test_packs_are_switched_off_and_on() -> None:
     files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}
     read = load_service(MemoryTree(files), {}, None, "other.toml")
     assert (read.config.server, read.packs) == (ServerSection(name="tea"), ("introspect",))
-    assert [pack.value for pack in PackName] == list(BUILT_IN_PACKS)
-    assert ServerTable().packs == DEFAULT_PACKS
+    assert [pack.value for pack in settings.PackName] == list(BUILT_IN_PACKS)
+    assert settings.ServerTable().packs == DEFAULT_PACKS
 
 
 PROGRAM = """
@@ -168,11 +149,11 @@ def test_no_more_is_imported_than_the_format_needs() -> None:
     assert done.stdout.splitlines() == ["json", "toml", "yaml yaml"]
 
 
-BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"
+BEGIN = f"'$schema' = '{settings.EXTENDED_SCHEMA}'\n"
 WORDS = {"name": "tea", "title": "Tea", "version": "1.2.3", "description": "What tea has to be"}
 WRITTEN = "".join(f'{key} = "{value}"\n' for key, value in WORDS.items())
 SERVER = f'[server]\n{WRITTEN}protocol-version = "2025-03-26"\npage-size = 7\npacks = []\n'
-TEA = replace(ServerSection(), **WORDS, protocol_version=ProtocolVersion.SECOND, page_size=7)
+TEA = replace(ServerSection(), **WORDS, protocol_version=settings.ProtocolVersion.SECOND, page_size=7)
 LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 
 
@@ -182,20 +163,22 @@ def server_and_packs(data: bytes | None, path: str | None = None) -> tuple[Serve
     return read.config.server, read.packs
 
 
-def test_the_server_is_read_even_if_another_table_is_wrong() -> None:
+WRONG = ("[server", "server = 1\n", "[server]\nname = 1\n", "[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n")
+
+
+def test_the_server_is_read_even_if_another_table_is_wrong_and_else_the_defaults_serve() -> None:
     for wrong in ("", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"):
         for path in (None, "other.toml"):
             assert server_and_packs((BEGIN + SERVER + wrong).encode(), path) == (TEA, ())
     assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
-
-
-WRONG = ("[server", "server = 1\n", "[server]\nname = 1\n", "[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n")
-
-
-def test_the_defaults_serve_where_the_project_says_nothing_right() -> None:
     ##= man/spec/mcp.md#connecting
     ##% The server MUST answer `initialize` even if the configuration is invalid.
-    texts = [None, BEGIN.encode(), (LATEST + SERVER).encode(), *(f"{BEGIN}{wrong}".encode() for wrong in WRONG)]
+    texts: list[bytes | None] = [
+        None,
+        BEGIN.encode(),
+        (LATEST + SERVER).encode(),
+        *(f"{BEGIN}{wrong}".encode() for wrong in WRONG),
+    ]
     texts += [b"[server", b"[server]\nname = 'x'", b"\xff", b"server \xff", OF_PROJECT + b"nam = 1"]
     for data in texts:
         assert server_and_packs(data) == (ServerSection(), DEFAULT_PACKS)
@@ -204,11 +187,11 @@ def test_the_defaults_serve_where_the_project_says_nothing_right() -> None:
 
 
 def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]:
-    return load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
+    return service.load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
 
 
 def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
-    assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
+    assert service.load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
     text = (
         b"providers:\n  a:\n    apiKey: $UNSET\ningest:\n  include: src\n  symbols: false\n  semantic: true\n"
         b"store:\n  path: $PLACE/x.db\n"
@@ -221,14 +204,11 @@ def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
     assert (problem.place.line, problem.message.partition(",")[0]) == (2, "ingest.symbol: unknown field `symbol`")
 
 
-def test_editor_uris() -> None:
+def test_editor_uris_and_variables_of_ingest() -> None:
     uri = "x://{{{path}}}?{line_start}#{name}"
     for text, expected in ((f"'{uri}'", uri), ("'${EDITOR_URI}'", uri), ("'x://$$5{path}'", "x://$5{path}")):
-        found, _ = ingest_rules(f"ingest: {{editorUri: {text}}}\n".encode(), EDITOR_URI=uri)
-        assert found.editor_uri == expected
-
-
-def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
+        rule, _ = ingest_rules(f"ingest: {{editorUri: {text}}}\n".encode(), EDITOR_URI=uri)
+        assert rule.editor_uri == expected
     environ = {"KM_SYMBOLS_ENABLED": "false", "KM_EDITOR_URI_TEMPLATE": "vscode://file/{abs_path}"}
     assert ingest_rules(b"", **environ)[0] == IngestRule(symbols=False, editor_uri="vscode://file/{abs_path}")
     configured = b"ingest:\n  symbols: true\n  editorUri: 'x:{path}'\n"

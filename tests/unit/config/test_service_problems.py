@@ -70,8 +70,6 @@ UNREADABLE = {
 
 
 def test_every_problem_is_listed(snapshot: Snapshot) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration at once, each with its line, column and key path.
     for name, texts in {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}.items():
         lines = [line for text in texts for line in [*show_service_problems(text), ""]]
         snapshot.assert_match("\n".join(lines), f"problems/{name}.txt")
@@ -80,7 +78,7 @@ def test_every_problem_is_listed(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join(lines), "problems/unreadable.txt")
 
 
-def test_variables_are_filled_in() -> None:
+def test_variables_are_filled_in_and_their_values_checked() -> None:
     config = load("""\
 server: {host: $HOST, title: "$${HOST} is ${HOST}$$"}
 toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
@@ -89,9 +87,6 @@ workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
     assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")
-
-
-def test_values_of_variables_are_checked() -> None:
     environ = {"BLANK": " ", "LINE": "sk\n", "ODD": "\udcff", "AGAIN": "$BLANK"}
     text = '{"server": {"host": "$BLANK", "name": "$ODD", "title": "$AGAIN"}, "providers": {"a": {"apiKey": "$LINE"}}}'
     with pytest.raises(ProblemsError) as error:
@@ -153,12 +148,8 @@ def test_a_secret_is_not_shown_where_it_stands_a_second_time() -> None:
         (message,) = [one.message for one in problems if "apiKey: " not in one.message]
         assert message.startswith(f"providers.a.{words}")
     keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
-    assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
-        "details hidden, because this file contains more than 100 secrets"
-    }
-
-
-def test_names_of_variables_are_shown() -> None:
+    messages = {one.message for one in service_problems(f"providers: {{{keys}}}")}
+    assert messages == {"details hidden, because this file contains more than 100 secrets"}
     text = "providers: {a: {apiKey: &k $KEY, kind: *k}, b: {apiKey: &c '${KEY}', kind: *c}}"
     what = "the value is not one of `openai`, `anthropic`, `client` after its variables are expanded"
     assert show_service_problems(text) == [

@@ -6,15 +6,9 @@ from duvet.trace.catalogue import State
 TEXTS = st.text(st.sampled_from("ab 日\N{COMBINING ACUTE ACCENT}\x1b\t\n|é"), max_size=60)
 
 
-def test_every_state_has_a_colour() -> None:
+def test_cells_are_escaped_measured_cut_and_padded() -> None:
     assert {state.words for state in State} == STATE_MARKS.keys()
-
-
-def test_nothing_drives_a_terminal() -> None:
     assert escape_cell("a\tb\x1b[31m\u202e\ud800\x7f\n") == r"a    b\u{1b}[31m\u{202e}\u{d800}\u{7f}\u{a}"
-
-
-def test_width_in_cells_cut_and_padded() -> None:
     assert [measure_width(text) for text in ("", "abc", "日本", "e\N{COMBINING ACUTE ACCENT}", "…")] == [0, 3, 4, 1, 1]
     name = "Specification 12"
     assert [cut_middle(name, most) for most in (16, 11, 3, 1)] == [name, "Speci…on 12", "S…2", "…"]

@@ -10,9 +10,8 @@ BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
 
 
 def comment(*sentences: str) -> str:
-    config = (
-        '\'$schema\' = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n[[specification]]\nsource = "tea.md"\n'
-    )
+    schema = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+    config = f"'$schema' = '{schema}'\n[[specification]]\nsource = 'tea.md'\n"
     texts = ("# Tea\n", "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences))
     then, now = (make_catalogue({".duvet/config.toml": config, "tea.md": text}) for text in texts)
     difference = compare_catalogues(then, now)
@@ -36,7 +35,7 @@ def test_text_from_files_is_escaped() -> None:
         assert html.count("<code>") == 4
 
 
-def test_a_long_comment_is_cut() -> None:
+def test_long_sentences_and_comments_are_cut() -> None:
     ##= man/spec/diff.md#output
     ##% With `--format markdown`, `duvet diff` MUST stay within the size limit of a GitHub comment, and say how
     ##% much it left out.
@@ -47,12 +46,6 @@ def test_a_long_comment_is_cut() -> None:
     assert 64_000 < len(found) < 65_536
     assert "<summary>Requirements added: 400</summary>\n\n- `tea.md#tea` MUST; uncited\n  - `Part 00000" in found
     assert found.endswith(f"- and {400 - shown:,} more, which exceed the size limit of a comment\n\n</details>\n")
-
-
-def test_nothing_to_lose() -> None:
     assert comment().startswith("### duvet: the project has no requirements\n\n")
-
-
-def test_a_long_sentence_is_cut() -> None:
     found = comment(f"It MUST be {'very ' * 50_000}hot.")
     assert len(found) < 1000 and "very …`\n" in found

@@ -47,7 +47,7 @@ def test_one_text_under_two_names_counts_once() -> None:
     assert [len(found["annotations"][ANNOTATIONS + name]) for name in ("specification", "section")] == [1, 3]
 
 
-def test_annotations_on_one_line_are_one() -> None:
+def test_annotations_on_one_line_are_one_and_one_beside_a_requirement_does_not_cover_it() -> None:
     more = 'target = "tea.md#cup"\nspec = [{ quote = "A cup" }, { quote = "not be", level = "MUST" }]\n'
     more += 'todo = [{ quote = "A cu", reason = "first" }, { quote = "be ☕" }]\n'
     found = document({"more/b.toml": more, "src/a.rs": ""})
@@ -58,12 +58,9 @@ def test_annotations_on_one_line_are_one() -> None:
     requirement = next(one for one in requirements if one["level"] == "AUTO")
     assert requirement["origin"]["ranges"] == [{"start": 66, "end": 71}, {"start": 86, "end": 92}]
     assert list(requirement["coverage"].values()) == [[{"start": 66, "end": 70}]]
-
-
-def test_a_citation_beside_a_requirement_does_not_cover_it() -> None:
     more = 'target = "tea.md#cup"\nspec = [{ quote = "A cu" }]\ntodo = [{ quote = "p MAY" }]\n'
-    found = document({"more/b.toml": more, "src/a.rs": ""})["annotations"][f"{ANNOTATIONS}requirement"].values()
-    assert [one.get("coverage") for one in found if one["level"] == "AUTO"] == [None]
+    requirements = document({"more/b.toml": more, "src/a.rs": ""})["annotations"][f"{ANNOTATIONS}requirement"].values()
+    assert [one.get("coverage") for one in requirements if one["level"] == "AUTO"] == [None]
 
 
 def test_a_specification_from_the_web_has_a_url() -> None:
@@ -87,12 +84,9 @@ def fault(data: bytes) -> str:
     return caught.value.message
 
 
-def test_a_report_survives_a_round_trip() -> None:
+def test_reading_and_writing_keep_a_report() -> None:
     report = json_v2.build_v2_report(finished(blob_link="https://b.example", issue_link="https://i.example"))
     assert json_v2.decode_v2_report(json_v2.encode_v2_report(report)) == report
-
-
-def test_reading_and_writing_keep_a_report() -> None:
     assert json_v2.decode_v2_report(text()) == json_v2.V2Report()
     report = json_v2.decode_v2_report(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
     assert report == json_v2.V2Report(
@@ -104,21 +98,17 @@ def test_reading_and_writing_keep_a_report() -> None:
     assert document["annotations"]["v"] == 12345678901234567890123
     # A citation always has its level.
     report = json_v2.decode_v2_report(text(annotations=f'{{"{CITES}": {{"c": {CITE}}}}}'))
-    assert json.loads(json_v2.encode_v2_report(report))["annotations"][CITES]["c"] == json.loads(CITE) | {
-        "level": "AUTO"
-    }
+    cite = json.loads(json_v2.encode_v2_report(report))["annotations"][CITES]["c"]
+    assert cite == json.loads(CITE) | {"level": "AUTO"}
     # Records are sorted by their names.
     records = {name: json_v2.InlineSource(file_name=name, contents="") for name in "ba"}
     data = json_v2.encode_v2_report(json_v2.V2Report(sources=json_v2.V2Sources(inline=records)))
     assert list(json_v2.decode_v2_report(data).sources.inline) == ["a", "b"]
-
-
-def test_characters_are_escaped_as_upstream_does() -> None:
     data = json_v2.encode_v2_report(json_v2.V2Report(issue_links=('\0\b\t\n\f\r\x1f\x7f"\\/é\u2028𝄞</',)))
     assert '"\\u0000\\b\\t\\n\\f\\r\\u001f\x7f\\"\\\\/é\u2028𝄞</"'.encode() in data
 
 
-def test_bytes_that_are_no_report_are_refused() -> None:
+def test_bytes_and_values_that_are_no_report_are_refused() -> None:
     for data, message in [
         (b"", "Input data was truncated"),
         (b"[]", "Expected `object`, got `array`"),
@@ -132,9 +122,6 @@ def test_bytes_that_are_no_report_are_refused() -> None:
         (text().replace(b"2.0", b"1.0"), "unsupported report version '1.0', expected '2.0'"),
     ]:
         assert fault(data).removeprefix("failed to parse JSON: ") == message
-
-
-def test_deeply_nested_values_are_refused() -> None:
     deep = Raw(b"[" * 9999 + b"]" * 9999)
     with pytest.raises(DuvetError, match="nested too deeply"):
         json_v2.encode_v2_report(json_v2.V2Report(sources=json_v2.V2Sources(extensions={"u": deep})))
@@ -149,9 +136,8 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 def test_reports_are_read_and_every_file_without_one_is_named() -> None:
     report, empty = json_v2.V2Report(issue_links=("i",)), json_v2.V2Report()
-    tree = MemoryTree(
-        {"b.json": json_v2.encode_v2_report(report), "a.json": json_v2.encode_v2_report(empty), "bad": b"{"}
-    )
+    written = {"b.json": json_v2.encode_v2_report(report), "a.json": json_v2.encode_v2_report(empty)}
+    tree = MemoryTree({**written, "bad": b"{"})
     assert json_v2.read_reports(["b.json", "a.json"], tree) == [("b.json", report), ("a.json", empty)]
     with pytest.raises(ProblemsError) as caught:
         json_v2.read_reports(["none", "bad", "a.json"], tree)

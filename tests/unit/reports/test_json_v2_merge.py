@@ -47,46 +47,31 @@ def conflicts(*reports: v2.V2Report) -> list[tuple[str, str]]:
 def test_nothing_to_merge_and_one_report() -> None:
     with pytest.raises(DuvetError, match="at least one input report"):
         merge_reports([])
-    report = make_report(
-        issue_links=("b", "a", "b"), linked={"lnk-1": v2.LinkedSource(file_name="a.rs")}, cite={"cite-1": CITE}
-    )
+    linked = {"lnk-1": v2.LinkedSource(file_name="a.rs")}
+    report = make_report(issue_links=("b", "a", "b"), linked=linked, cite={"cite-1": CITE})
     assert merged(report) == report
 
 
 def test_annotations_are_united() -> None:
     first = make_report(issue_links=("b", "a"), repositories={"repo-1": REPOSITORY}, inline={"src-1": INLINE})
-    second = make_report(
-        issue_links=("a",), inline={"src-1": INLINE}, linked={"lnk-1": LINKED}, section={"sec-1": SECTION}
-    )
-    assert merged(first, second) == make_report(
-        issue_links=("a", "b"),
-        repositories={"repo-1": REPOSITORY},
-        inline={"src-1": INLINE},
-        linked={"lnk-1": LINKED},
-        section={"sec-1": SECTION},
-    )
+    more = {"inline": {"src-1": INLINE}, "linked": {"lnk-1": LINKED}, "section": {"sec-1": SECTION}}
+    both = make_report(issue_links=("a", "b"), repositories={"repo-1": REPOSITORY}, **more)
+    assert merged(first, make_report(issue_links=("a",), **more)) == both
 
 
-def test_entries_that_are_not_applicable_and_urls_are_united() -> None:
+def test_entries_urls_and_coverage_are_united() -> None:
     more, other = replace(ENTRY, requirements=5), replace(ENTRY, target="c")
-    for reports in permutations(
-        [
-            make_report(not_applicable={"1": ENTRY, "2": other}, specification={"spc-1": SPECIFICATION}),
-            make_report(not_applicable={"1": more}, specification={"spc-1": FOUND}),
-            make_report(),
-        ]
-    ):
+    first = make_report(not_applicable={"1": ENTRY, "2": other}, specification={"spc-1": SPECIFICATION})
+    second = make_report(not_applicable={"1": more}, specification={"spc-1": FOUND})
+    for reports in permutations([first, second, make_report()]):
         found = merged(*reports).annotations
         assert (found.not_applicable, found.specification) == ({"1": more, "2": other}, {"spc-1": FOUND})
-
-
-def test_coverage_is_united() -> None:
     ranges = [v2.ByteRange(2, 4), v2.ByteRange(0, 4), v2.ByteRange(0, 1)]
-    first = replace(REQUIREMENT, coverage={"cite-2": (ranges[0], ranges[1]), "cite-1": (ranges[0],)})
-    second = replace(REQUIREMENT, coverage={"cite-2": (ranges[2], ranges[1])})
+    start = replace(REQUIREMENT, coverage={"cite-2": (ranges[0], ranges[1]), "cite-1": (ranges[0],)})
+    end = replace(REQUIREMENT, coverage={"cite-2": (ranges[2], ranges[1])})
     expected = replace(REQUIREMENT, coverage={"cite-1": (ranges[0],), "cite-2": (ranges[2], ranges[1], ranges[0])})
-    found = merged(make_report(requirement={"req-1": first}), make_report(requirement={"req-1": second}))
-    assert found.annotations.requirement == {"req-1": expected}
+    united = merged(make_report(requirement={"req-1": start}), make_report(requirement={"req-1": end}))
+    assert united.annotations.requirement == {"req-1": expected}
 
 
 CHANGES: dict[str, list[tuple[v2.V2Record, dict[str, Any]]]] = {
@@ -118,13 +103,11 @@ def test_conflicting_reports_are_refused(snapshot: Snapshot) -> None:
 
 
 def test_files_without_a_repository_may_be_in_one_report_only() -> None:
-    report = make_report(
-        linked={"lnk-1": v2.LinkedSource(file_name="a.rs"), "lnk-2": v2.LinkedSource(file_name="b.rs")}
-    )
+    report = make_report(linked={f"lnk-{name}": v2.LinkedSource(file_name=f"{name}.rs") for name in "ab"})
     words = "without a repository appears in inputs #0 and #2"
     assert conflicts(report, make_report(), report) == [
-        ("2.json", f"linked source 'lnk-1' (file 'a.rs') {words}"),
-        ("2.json", f"linked source 'lnk-2' (file 'b.rs') {words}"),
+        ("2.json", f"linked source 'lnk-a' (file 'a.rs') {words}"),
+        ("2.json", f"linked source 'lnk-b' (file 'b.rs') {words}"),
     ]
 
 
@@ -143,9 +126,8 @@ def test_extensions_must_agree() -> None:
 def test_metadata_drift_is_reconciled_with_a_warning() -> None:
     first = replace(CITE, comment="b", feature="f", tags=("z", "a"))
     second = replace(CITE, comment="a", tracking_issue="7", tags=("b",))
-    found, (warning,) = merge_reports(
-        [("0", make_report(cite={"cite-1": first})), ("1", make_report(cite={"cite-1": second}))]
-    )
+    reports = [(str(number), make_report(cite={"cite-1": one})) for number, one in enumerate((first, second))]
+    found, (warning,) = merge_reports(reports)
     expected = replace(CITE, comment="a", feature="f", tracking_issue="7", tags=("a", "b", "z"))
     assert found.annotations.cite == {"cite-1": expected}
     words = "cite annotation 'cite-1' with metadata drift from previously seen (comment, feature, tracking_issue, tags)"
@@ -155,22 +137,16 @@ def test_metadata_drift_is_reconciled_with_a_warning() -> None:
 IDS = st.sampled_from(["1", "2", "3"])
 TEXTS = st.none() | st.sampled_from(["a", "b"])
 RANGES = st.lists(st.builds(v2.ByteRange, st.integers(0, 3), st.integers(0, 3)), max_size=3).map(tuple)
+CITES = st.builds(
+    lambda comment, feature, tags: replace(CITE, comment=comment, feature=feature, tags=tuple(sorted(tags))),
+    *(TEXTS, TEXTS, st.sets(IDS)),
+)
 REPORTS = st.builds(
     make_report,
     issue_links=st.lists(IDS).map(tuple),
     specification=st.dictionaries(IDS, st.sampled_from([SPECIFICATION, FOUND])),
-    requirement=st.dictionaries(
-        IDS, st.dictionaries(IDS, RANGES).map(lambda coverage: replace(REQUIREMENT, coverage=coverage))
-    ),
-    cite=st.dictionaries(
-        IDS,
-        st.builds(
-            lambda comment, feature, tags: replace(CITE, comment=comment, feature=feature, tags=tuple(sorted(tags))),
-            TEXTS,
-            TEXTS,
-            st.sets(IDS),
-        ),
-    ),
+    requirement=st.dictionaries(IDS, st.dictionaries(IDS, RANGES).map(lambda one: replace(REQUIREMENT, coverage=one))),
+    cite=st.dictionaries(IDS, CITES),
     not_applicable=st.dictionaries(IDS, st.integers(0, 9).map(lambda count: replace(ENTRY, requirements=count))),
 )
 

@@ -27,7 +27,7 @@ from tests.unit.reports.report_projects import (
 )
 
 
-def test_an_entry_in_words() -> None:
+def test_an_entry_in_words_does_not_drive_the_terminal() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"requirements": 1}, "not applicable: 1 requirement of a.md: b"),
         (
@@ -42,9 +42,6 @@ def test_an_entry_in_words() -> None:
     ]
     for entry, words in cases:
         assert describe_not_applicable(NotApplicable(**{"target": "a.md", "reason": "b", **entry})) == words
-
-
-def test_entries_do_not_drive_the_terminal() -> None:
     evil = NotApplicable(target="\x1b[31m", quote="\x07", reason="\x1b]0;x\x07", owner="\r", requirements=1)
     shown = summary_of(replace(finished(), not_applicable=(evil,)))
     assert all(line.isprintable() for line in shown.splitlines())

@@ -2,14 +2,13 @@ import json
 import re
 from itertools import product
 
-import pytest
 from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
 from duvet.reports.cells import TableLook, measure_width
 from duvet.trace.catalogue import State
-from duvet.trace.records import Finished, Requirement, compute_totals
+from duvet.trace.records import Requirement, compute_totals
 from tests.unit.reports.report_projects import STATES, finished as finished_of, json_v1_of, not_applicable, summary_of
 from tests.unit.trace.trace_samples import finished, requirement
 
@@ -30,26 +29,19 @@ FORTY = finished(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "report"),
-    [
-        ("none", finished()),
-        ("cited_only", finished(cited=("RFC 1",))),
-        ("one", ONE),
-        ("several", SEVERAL),
-        ("not_applicable", finished(*(requirement(name, Level.MUST, state) for name in "ab" for state in State))),
-        ("entries", not_applicable()),
-        ("forty", FORTY),
-        *((f"width_{width}", FORTY) for width in (40, 60, 80, 120)),
-    ],
-)
-def test_summaries_match_their_golden_files(name: str, report: Finished, snapshot: Snapshot) -> None:
-    width = re.fullmatch(r"width_(\d+)", name)
-    look = [TableLook(int(width[1]))] if width else []
-    snapshot.assert_match(summary_of(report, *look), f"summary/{name}.txt")
-
-
-def test_states_have_their_colours(snapshot: Snapshot) -> None:
+def test_summaries_match_their_golden_files(snapshot: Snapshot) -> None:
+    for name, report in {
+        "none": finished(),
+        "cited_only": finished(cited=("RFC 1",)),
+        "one": ONE,
+        "several": SEVERAL,
+        "not_applicable": finished(*(requirement(name, Level.MUST, state) for name in "ab" for state in State)),
+        "entries": not_applicable(),
+        "forty": FORTY,
+    }.items():
+        snapshot.assert_match(summary_of(report), f"summary/{name}.txt")
+    for width in (40, 60, 80, 120):
+        snapshot.assert_match(summary_of(FORTY, TableLook(width)), f"summary/width_{width}.txt")
     report = finished(*(requirement(name, Level.MUST, State.DONE) for name in "ab"), *ONE.requirements)
     text = summary_of(report, TableLook(colour=True))
     snapshot.assert_match(text.replace("\x1b", "ESC"), "summary/colours.txt")

@@ -34,9 +34,8 @@ HOSTILE = (
 
 
 def render(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
-    return tables.render_listing(
-        tables.Listing((NAME, PLACE, TEXT), rows, **more), tables.ListFormat(format), look
-    ).decode()
+    listing = tables.Listing((NAME, PLACE, TEXT), rows, **more)
+    return tables.render_listing(listing, tables.ListFormat(format), look).decode()
 
 
 def by_place(cup: Cup) -> str:
@@ -95,7 +94,16 @@ SHARED = tables.Listing(
 )
 
 
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())
+def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, str]], room: int, grouped: bool) -> None:
+    cups = [Cup(*row) for row in rows]
+    written = render(cups, "table", TableLook(room), **({"heading": by_place} if grouped else {}))
+    assert [line for line in written.splitlines() if measure_width(line) > room] == []
+    assert all(escape_cell(line) == line for line in written.splitlines())
+
+
 def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
+    shared = tables.render_listing(SHARED, tables.ListFormat.TABLE, TableLook(50))
     found = {
         "40: long texts are wrapped": render(CUPS, "table", TableLook(40)),
         "30: long texts stand below": render(CUPS, "table", TableLook(30)),
@@ -106,22 +114,9 @@ def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
         "40: wide characters take two cells": render(WIDE, "table", TableLook(40)),
         "40: words that are longer than a line": render((Cup("red", "x" * 60 + " y"),), "table", TableLook(40)),
         "a row without values is a line": render((Cup("", "", ""), CUPS[0]), "table"),
-        "50: columns leave one another what they do not need": tables.render_listing(
-            SHARED, tables.ListFormat.TABLE, TableLook(50)
-        ).decode(),
+        "50: columns leave one another what they do not need": shared.decode(),
     }
     snapshot.assert_match(with_names(found), "lists/widths.txt")
-
-
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())
-def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, str]], room: int, grouped: bool) -> None:
-    cups = [Cup(*row) for row in rows]
-    written = render(cups, "table", TableLook(room), **({"heading": by_place} if grouped else {}))
-    assert [line for line in written.splitlines() if measure_width(line) > room] == []
-    assert all(escape_cell(line) == line for line in written.splitlines())
-
-
-def test_a_text_of_a_megabyte_is_wrapped() -> None:
     assert len(render((Cup("red", "tea " * 250_000),), "table").splitlines()) == 11_365
 
 
@@ -146,9 +141,8 @@ BANDS = {
 
 
 def test_columns_stand_beside_or_below_one_another() -> None:
-    assert {name: tables.arrange_bands(*given) for name, (given, _) in BANDS.items()} == {
-        name: [tables.ColumnBand(*band) for band in bands] for name, (_, bands) in BANDS.items()
-    }
+    for name, (arguments, bands) in BANDS.items():
+        assert tables.arrange_bands(*arguments) == [tables.ColumnBand(*band) for band in bands], name
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=6), st.data(), st.integers(8, 200))

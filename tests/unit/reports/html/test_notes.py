@@ -1,7 +1,6 @@
 import re
 
 import html5lib
-import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.console.report_data import make_report_data
@@ -34,18 +33,12 @@ def test_the_view_of_pages_is_rendered(snapshot: Snapshot) -> None:
     html5lib.HTMLParser(strict=True).parse(text)
 
 
-def test_a_project_without_pages_or_links_to_requirements() -> None:
+def test_projects_without_pages_with_long_ones_and_with_a_specification_called_pages() -> None:
     assert [name in written({}) for name in ('id="pages"', "Explained in", "#pages")] == [False] * 3
     assert "Explained in" not in written({"docs/a.md": "# A\n"})
-
-
-def test_long_pages_are_left_out() -> None:
     text = written({"docs/a.md": "word " * 300_000, "docs/b.md": "short"})
     assert "<p>The text is too long for this report: docs/a.md.</p>" in text and "<p>short</p>" in text
     assert len(text) < 500_000
-
-
-def test_a_specification_called_pages() -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'pages.md'\n"
     pages = {"pages.md": "# P\n\nIt MUST be.\n", "docs/a.md": "# A"}
     text = written({".duvet/config.toml": config, **pages})
@@ -82,11 +75,10 @@ MARKDOWN = {
 }
 
 
-@pytest.mark.parametrize("text", MARKDOWN)
-def test_markdown_of_pages_is_rendered(text: str) -> None:
+def test_markdown_of_pages_is_rendered() -> None:
     ##= man/spec/pages.md#in-the-html-report
     ##% The HTML report MUST escape the HTML tags of a page.
-    assert render_markdown(text) == MARKDOWN[text]
+    assert {text: render_markdown(text) for text in MARKDOWN} == MARKDOWN
 
 
 LINKS = {

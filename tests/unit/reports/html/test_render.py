@@ -4,7 +4,6 @@ import re
 from datetime import date
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
@@ -14,17 +13,8 @@ from duvet.queries.records import RequirementFilter
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports.html.render import make_report_title
 from duvet.trace.records import Finished, GateResult, compute_totals
-from tests.unit.reports.html.html_pages import (
-    EVIL,
-    EVIL_PROBLEM,
-    evil,
-    page,
-    page_of,
-    tree,
-    values,
-    without_shell,
-    write_specifications,
-)
+from tests.unit.reports.html import html_pages
+from tests.unit.reports.html.html_pages import EVIL, EVIL_PROBLEM, evil, page, page_of, tree, values, without_shell
 from tests.unit.reports.report_projects import CONFIG, STATES, finished, json_v1_of, not_applicable
 
 BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"
@@ -37,21 +27,20 @@ OWN_SCRIPTS = [{}, {"type": "application/json", "id": "settings"}, {"type": "mod
 REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Tea & <biscuits>"
 
 
-@pytest.mark.parametrize("name", ["all_of_it", "nothing", "not_applicable", "expired"])
-def test_whole_reports_match_their_golden_files(name: str, snapshot: Snapshot) -> None:
+def test_whole_reports_match_their_golden_files(snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the HTML report, the snapshot and both versions of JSON MUST list every `[[not-applicable]]` entry.
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST list each requirement with its state, its level, its number of citations by type, and whether
     ##% it needs code or tests.
     expired = not_applicable(today=date(2030, 2, 1))
-    pages = {
-        "all_of_it": lambda: page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS),
-        "nothing": lambda: page(finished({})),
-        "not_applicable": lambda: page(not_applicable()),
-        "expired": lambda: page(expired, problems=expired.trace.problems),
-    }
-    snapshot.assert_match(without_shell(pages[name]()), f"html/{name}.html")
+    for name, shown in {
+        "all_of_it": page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS),
+        "nothing": page(finished({})),
+        "not_applicable": page(not_applicable()),
+        "expired": page(expired, problems=expired.trace.problems),
+    }.items():
+        snapshot.assert_match(without_shell(shown), f"html/{name}.html")
 
 
 def test_hostile_text_stays_text() -> None:
@@ -101,23 +90,22 @@ def test_embedded_json_is_the_same_value() -> None:
 
 
 def test_the_report_is_named_after_its_repository_or_its_specifications() -> None:
-    for link, title in [
-        ("https://github.com/o/r/blob/main", REPOSITORY),
-        ("https://github.com/o/r/tree/main/", REPOSITORY),
-        ("https://codeberg.org/o/r/src/branch/main", REPOSITORY),
-        ("https://github.com/o/r/issues", REPOSITORY),
-        ("https://gitlab.com/group/o/r/-/blob/main", "group/o/r: requirements report"),
-        ("https://x.example/issues", SPECIFICATION),
-        ("https://x.example/wiki/page", SPECIFICATION),
-        ("javascript:o/r/blob", SPECIFICATION),
-        ("https://[x/o/r/blob", SPECIFICATION),
-    ]:
+    github = "https://github.com/o/r"
+    unknown = ("https://x.example/issues", "https://x.example/wiki/page", "javascript:o/r/blob", "https://[x/o/r/blob")
+    links = (
+        f"{github}/blob/main",
+        f"{github}/tree/main/",
+        "https://codeberg.org/o/r/src/branch/main",
+        f"{github}/issues",
+    )
+    for link, title in {
+        **dict.fromkeys(links, REPOSITORY),
+        "https://gitlab.com/group/o/r/-/blob/main": "group/o/r: requirements report",
+        **dict.fromkeys(unknown, SPECIFICATION),
+    }.items():
         assert make_report_title(page_of(finished(STATES, link))) == title
         assert make_report_title(page_of(finished(STATES, None, link))) == title
-
-
-def test_many_specifications_or_none_are_not_in_the_title() -> None:
-    for files in (write_specifications(4, "# S{}\n\nIt MUST work.\n"), {}):
+    for files in (html_pages.write_specifications(4, "# S{}\n\nIt MUST work.\n"), {}):
         assert make_report_title(page_of(finished(files))) == "Requirements report"
 
 
@@ -192,7 +180,7 @@ def overview(report: Finished, **given: Any) -> str:
     return page(report, **given).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
-def test_a_whole_overview_is_rendered(snapshot: Snapshot) -> None:
+def test_a_whole_overview_is_rendered_and_one_without_changes(snapshot: Snapshot) -> None:
     report = finished(STATES, None, ISSUES)
     since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
@@ -206,9 +194,6 @@ def test_a_whole_overview_is_rendered(snapshot: Snapshot) -> None:
     catalogue = page_of(report).catalogue
     rows = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3)
     snapshot.assert_match(overview(report, problems=PROBLEMS[::2], next=tuple(rows), since=since), "html/overview.html")
-
-
-def test_no_change_since_the_snapshot() -> None:
     shown = overview(finished(STATES), since=SnapshotDiff())
     assert "<h3>Changes since the committed snapshot</h3>\n<p>No changes.</p>\n" in shown
     assert "Changes since" not in overview(finished(STATES))
@@ -235,15 +220,12 @@ def test_the_verdict_of_the_run_is_shown() -> None:
         assert overview(report, problems=problems, gates=gates).startswith(begin + words)
 
 
-def test_the_table_has_no_empty_columns_and_no_repeated_rows() -> None:
-    files = write_specifications(1, "# S{}\n\nIt MUST work.\n\nThis MUST shine.\n")
+def test_tables_of_specifications_and_levels() -> None:
+    files = html_pages.write_specifications(1, "# S{}\n\nIt MUST work.\n\nThis MUST shine.\n")
     table = overview(finished(files)).partition('<table class="totals">')[2].partition("</table>")[0]
     heads = re.findall(r'<th scope="col"[^>]*>(?:<span.*?</span>&nbsp;)?(.*?)</th>', table)
     assert heads == ["Specification", "Level", "Done", "Applicable", "Coverage", "Uncited"]
     assert re.findall('<th scope="row">(.*?)</th>', table) == ["MUST"]
-
-
-def test_many_specifications_are_not_listed_by_level() -> None:
     for number, rows in [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)]:
-        files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
+        files = html_pages.write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
         assert overview(finished(files)).partition("<tbody>")[2].partition("</table>")[0].count("<tr") == rows
