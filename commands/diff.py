@@ -150,7 +150,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited, but not because of other
     ##% differences.
     uncited = difference.uncited if "new" in fail_on else ()
-    message = "this requirement is new, and nothing cites it"
+    message = "this requirement is new, and no code or test cites it"
     problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
     if annotate:
         print_annotations(problems)

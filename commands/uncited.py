@@ -27,7 +27,7 @@ _PASSED = {
     "any": "no requirement",
 }
 _GATE_PROBLEMS = {
-    Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
+    Gap.CITATION: (rules.GATE_NOT_CITED, "no code or test cites this requirement"),
     Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites all of this requirement"),
 }
 
@@ -97,8 +97,8 @@ def uncited(
 def _describe_count(
     found: RequirementGaps, filters: records.RequirementFilter, gap: Gap | None, limit: int | None
 ) -> str:
-    states = " or ".join(state.words for state in filters.states)
-    words = [gap.value if gap else "", f"with the state {states}" if states else ""]
+    states = " or ".join(f"`{state.words}`" for state in filters.states)
+    words = [gap.value if gap else "", f"in the state {states}" if states else ""]
     count = len(found.indexes)
     noun = "requirement" if count == found.among == 1 else "requirements"
     notes = [f"{count:,} of {found.among:,} {noun} {' '.join(filter(None, words))}"]

@@ -16,7 +16,7 @@ from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, Stat
 
 
 class Gap(StrEnum):
-    CITATION = "uncited or to do"
+    CITATION = "uncited or `to do`"
     TEST = "untested"
     TODO = "with a todo"
 

@@ -8,7 +8,7 @@ from tests.cli.command import Done, Run, play
 from tests.cli.sample_project import make
 from tests.unit.queries.query_projects import FILES
 
-COUNT = "5 of 12 requirements uncited or to do\n"
+COUNT = "5 of 12 requirements uncited or `to do`\n"
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_listed_requirements(tea: Run, tmp_path: Path, gold: Snapshot) -> None:
 def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     entry = "[[not-applicable]]\ntarget = 'tea.md#brewing'\nreason = 'Nobody brews.'\n"
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
-    rest = "3 of 4 requirements uncited or to do; 8 not applicable; 1 listed\n"
+    rest = "3 of 4 requirements uncited or `to do`; 8 not applicable; 1 listed\n"
     assert tea("uncited", "--limit", "1").err == rest
     done = Done(0, "", "0 of 0 requirements with a todo; 8 not applicable\nPASS: no requirement in the list\n")
     assert tea("uncited", "--section", "brewing", "--todo", "--fail-on", "any") == done
     listed = tea("uncited", "--status", "not-applicable")
-    assert (listed.out.count("\n"), listed.err) == (8, "8 of 12 requirements with the state not applicable\n")
+    assert (listed.out.count("\n"), listed.err) == (8, "8 of 12 requirements in the state `not applicable`\n")
 
 
 GATES = (
@@ -68,7 +68,7 @@ def test_the_gate_on_github(tea: Run) -> None:
     environ = {"GITHUB_ACTIONS": "true"}
     before = tea("uncited", "--fail-on", "must", "--limit", "1")
     done = tea("uncited", "--fail-on", "must", "--limit", "1", environ=environ)
-    uncited = "title=DUV062 gate-not-cited::nothing cites this requirement%0Ahelp:"
+    uncited = "title=DUV062 gate-not-cited::no code or test cites this requirement%0Ahelp:"
     commands = (
         f"::error file=pot.md,line=6,{uncited} pot.md#lid: The lid MUST fit.\n"
         f"::error file=tea.md,line=9,{uncited} tea.md#brewing: The leaves MUST NOT be old.\n"

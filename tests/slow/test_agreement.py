@@ -49,7 +49,7 @@ def test_gates_agree(golden: Golden) -> None:
 def test_uncited_untested_and_to_do_agree(golden: Golden) -> None:
     requirements, uncited = golden.requirements, golden.with_status("uncited", "to do")
     assert golden.keys("uncited") == uncited
-    assert golden.duvet("uncited").err == f"{len(uncited)} of {len(requirements)} requirements uncited or to do\n"
+    assert golden.duvet("uncited").err == f"{len(uncited)} of {len(requirements)} requirements uncited or `to do`\n"
     assert golden.keys("uncited", "--untested") == {
         key
         for key, one in requirements.items()

@@ -122,7 +122,7 @@ def test_prompts_of_an_empty_or_broken_project() -> None:
     with pytest.raises(DuvetError):
         context_of(**{".duvet/config.toml": "["})
     context = context_of(**dict.fromkeys(TEA_PROJECT, ""))
-    assert "\n0 of 0 are uncited or to do:\n\nNone.\n" in text_of("triage_uncited", context)
+    assert "\n0 of 0 are uncited or `to do`:\n\nNone.\n" in text_of("triage_uncited", context)
     assert "## Invalid citations\n\nNone.\n" in text_of("review_citations", context)
 
 
