@@ -69,7 +69,7 @@ class SourceTable(Table, frozen=True, kw_only=True):
     pattern: Annotated[str | tuple[str, ...] | None, doc("Glob pattern of the files, or a list of patterns")] = None
     comment_style: Annotated[StyleTable, doc("Prefixes of annotation comments")] = StyleTable()
     type: Annotated[SourceType, doc("Default type of the annotations")] = SourceType.IMPLEMENTATION
-    blob_link: Annotated[settings.TemplateText | None, doc("Base URL of these source files, for links")] = None
+    blob_link: Annotated[settings.TemplateText | None, doc("Base URL of links to these source files")] = None
 
     def settled(self, environ: Mapping[str, str], default: tuple[str, str] = settings.DEFAULT_STYLE) -> Self:
         """Return the table with defaults filled in and variables expanded."""

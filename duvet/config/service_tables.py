@@ -190,7 +190,9 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Enable the pack")] = True
     path: Annotated[
         ExpandedText | None,
-        doc("Python file of the project that declares the pack. Its code runs with your permissions"),
+        doc(
+            "Path of a Python file in the project; the file declares the pack, and its code runs with your permissions"
+        ),
     ] = None
     prefix: Annotated[
         str,

@@ -121,12 +121,16 @@ class ProfileName(StrEnum):
 class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """Weights that override those of the profile."""
 
-    subsystem: Annotated[
-        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to the profile's weight")
+    subsystem: Annotated[_Weight, doc("Weight of a subsystem that the query names; by default that of the profile")] = (
+        None
+    )
+    relationship: Annotated[
+        _Weight, doc("Weight of the file's links to other files and requirements; by default that of the profile")
     ] = None
-    relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
-    support: Annotated[_Weight, doc("Weight of the documents and tests of a file's subsystem")] = None
-    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality")] = None
+    support: Annotated[
+        _Weight, doc("Weight of the documents and tests of a file's subsystem; by default that of the profile")
+    ] = None
+    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality; by default that of the profile")] = None
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
@@ -139,9 +143,9 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
             "`static` for files. Above 20,000 chunks, files always use `static`"
         ),
     ] = SearchModel.AUTO
-    profile: Annotated[ProfileName, doc("Set of ranking weights, which each `km-search` answer lists")] = (
-        ProfileName.DEFAULT
-    )
+    profile: Annotated[
+        ProfileName, doc("Name of a set of ranking weights; each `km-search` answer lists the weights")
+    ] = ProfileName.DEFAULT
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
     feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
 
@@ -210,7 +214,7 @@ class HtmlReport(Table, frozen=True, kw_only=True):
 
     enabled: Annotated[bool, doc("Write the HTML report")] = True
     path: Annotated[str, doc("Path of the HTML report")] = ".duvet/reports/report.html"
-    blob_link: Annotated[TemplateText | None, doc("Base URL of source files, for links")] = None
+    blob_link: Annotated[TemplateText | None, doc("Base URL of links to source files")] = None
     issue_link: Annotated[TemplateText | None, doc("Base URL of links to issues")] = None
 
 
@@ -245,7 +249,7 @@ class JsonReport(Table, frozen=True, kw_only=True):
 class SnapshotReport(Table, frozen=True, kw_only=True):
     """The snapshot of coverage, a text file to commit."""
 
-    enabled: Annotated[bool, doc("Write the snapshot; with `--ci`, compare it instead")] = False
+    enabled: Annotated[bool, doc("Write the snapshot; with `--ci`, compare the coverage with it instead")] = False
     path: Annotated[str, doc("Path of the snapshot")] = ".duvet/snapshot.txt"
 
 
