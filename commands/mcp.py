@@ -276,7 +276,9 @@ def _check_service(application: Application, listening: _ListenOptions, *, asks_
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
     if silent:
-        raise DuvetError(f"no model of {' or '.join(silent)} answers", hint="see the reasons above")
+        names = " and ".join(f"`{name}`" for name in silent)
+        noun = "provider" if len(silent) == 1 else "providers"
+        raise DuvetError(f"no model of the {noun} {names} answered", hint="see the reasons above")
 
 
 def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]:
@@ -302,7 +304,8 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
                     try:
                         call = await router.ping(provider, model)
                         outcome = f"answered in {call.seconds * 1000:.0f} ms"
-                        outcome += "" if provider in answering else "; chosen"
+                        is_default = router.providers[provider].default_model in (None, model)
+                        outcome += "; used by default" if is_default and provider not in answering else ""
                         answering.add(provider)
                     except (ModelError, NoModelError) as error:
                         outcome = error.message
@@ -327,7 +330,7 @@ def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Prob
     findings = find_page_problems(project)
     broken = [problem for problem in findings.problems if problem.code == PAGE_LINK_DANGLING.code]
     is_verbose = application.settings.is_verbose
-    links = f"{format_count(findings.links, 'link')}, {len(broken)} of them broken"
+    links = f"{format_count(findings.links, 'link')}, {len(broken):,} broken"
     links += " (-v lists them)" if broken and not is_verbose else ""
     lines = [f"folder         {os.getcwd()}", f"pages          {format_count(findings.pages, 'page')}, {links}"]
     if findings.pages:

@@ -94,7 +94,7 @@ def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) 
         0,
         "",
         [
-            "model          local/brief: answered in N ms; chosen",
+            "model          local/brief: answered in N ms; used by default",
             "model          local/embedding: provider `local` rejected the request (400): no chat",
             "model          local/large: answered in N ms",
             "spent today    local: 30 of 100 tokens",
@@ -104,5 +104,5 @@ def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) 
     provider.replies.clear()
     provider.plan(refuses(401))
     done = run(duvet_command, folder, "mcp", "--check", "--models")
-    assert (done.code, done.err.splitlines()[0]) == (1, "error: no model of local answers [DUV122]")
+    assert (done.code, done.err.splitlines()[0]) == (1, "error: no model of the provider `local` answered [DUV122]")
     assert run(duvet_command, folder, "mcp", "--models").err.endswith("Error: --models only applies to --check\n")
