@@ -12,6 +12,7 @@ import click
 from msgspec import json, to_builtins
 
 from duvet.config.service import load_service_ingest
+from duvet.config.settings import SearchModel
 from duvet.console import command, problems, streams
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.project import load_catalogue, open_project
@@ -91,7 +92,8 @@ def ingest(
         lines = [f"would {verb} {path}" for verb, paths in changes for path in paths]
         lines.append(f"would index {_describe_contents(outcome.run)}")
         streams.write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))
-    for line in _summarise(outcome, wants_vectors=rule.semantic is not False):
+    wants_vectors = rule.semantic is not False and rule.model is not SearchModel.NONE
+    for line in _summarise(outcome, wants_vectors=wants_vectors):
         streams.print_remark(escape_cell(line))
     if rule.symbols is None and not wants_symbols(None):
         streams.print_remark("symbols are off: `pip install 'duvet-cli[symbols]'` adds filters by function and class")
