@@ -310,7 +310,7 @@ def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]
             hint = suggest_nearest(option, tuple(schemas)) or usage
             context = click.get_current_context(silent=True)
             if context and any(f"--{option}" in one.opts for one in context.command.params):
-                hint = f"write --{option} before {tool.name}, because it is an option of the command"
+                hint = f"write --{option} before `{tool.name}`, because it is an option of `{context.command_path}`"
             raise ToolError(ErrorCode.INVALID_REQUEST, f"{tool.name} has no argument {quote_text(option)}", hint)
         if equals:
             yield name, value

@@ -300,7 +300,7 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
         if not repeated:
             raise NotFoundError("the annotation cites no requirement", hint="give a requirement id or SPEC#SECTION")
         ids = {card.id for card in repeated}
-        message = f"the annotations cite {len(ids)} requirements"
+        message = f"the reference matches {len(ids)} requirements"
         if len(ids) == 1:
             message = f"requirement {repeated[0].id[:SHORT_ID_DIGITS]} occurs in {len(repeated)} places"
         lines = [f"{catalogue.full_path_of(card)}  {shorten_text(card.text, 60)}" for card in repeated]

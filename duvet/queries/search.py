@@ -41,7 +41,9 @@ _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its r
 _HIGHLIGHTS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
 # Blanks separate words, too, and the offsets stay the same.
 _UNMARKED = str.maketrans("\0\1\2", "   ")
-_RAW_HINT = 'use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw'
+_RAW_HINT = (
+    'use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification; or leave out --raw'
+)
 
 
 class RequirementIndex:

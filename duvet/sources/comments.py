@@ -298,5 +298,5 @@ def _make_missing_target_problem(
         hint = "remove the lines between the target and the quote"
         return rules.COMMENT_CUT.problem(message, path, place, label="separated quote", hint=hint)
     message = "this quote has no target and is ignored"
-    hint = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
+    hint = "add a line with the target above it, such as `spec.md#section`; if this is not a quote, use another comment prefix"
     return rules.COMMENT_STRAY_CONTENT.problem(message, path, place, label="quote without a target", hint=hint)

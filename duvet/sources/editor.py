@@ -349,7 +349,12 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
     shifted = [(one, count if one[0] >= below else 0) for one in new if one not in ours]
     if [(first - by, last - by, content) for (first, last, content), by in shifted] != old or len(ours) != 1:
         message = "the new annotation would merge with the one next to it"
-        raise DuvetError(message, path=path, line=line, hint="choose another line, or add an empty line between them")
+        raise DuvetError(
+            message,
+            path=path,
+            line=line,
+            hint="choose a line that is not next to an annotation; if necessary, add empty lines",
+        )
 
 
 def _list_ranges_and_contents(

@@ -63,7 +63,7 @@ class Census(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        own = f", {self.derived} of them without their own keyword" if self.derived else ""
+        own = f", {self.derived} without a keyword" if self.derived else ""
         sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences:,} sentences"
         return f"{sentences} with a keyword, {format_count(self.requirements, 'requirement')}{own}"
 
@@ -195,7 +195,7 @@ def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
                 yield from _list_tags(data, start, end)
             elif tag == "TableRow" and bisect_left(known, start) < bisect_left(known, end):
                 # Priorities, states and the like are not part of the row's requirement.
-                yield _Stretch(start, end, "in another cell of a row")
+                yield _Stretch(start, end, "in a table cell outside the requirement")
             continue
         if kind in ("Text", "Code", "Html", "InlineHtml"):
             # Link targets, bullets and other markup are between the texts.

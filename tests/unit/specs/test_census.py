@@ -52,7 +52,7 @@ def count(text: str, form: RequirementForm | None = None, path: str = "spec.md")
 
 def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
     found = count(SPECIFICATION)
-    assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without their own keyword"
+    assert found.description == "19 sentences with a keyword, 7 requirements, 3 without a keyword"
     assert [one.description for one in found.reasons] == [
         "1 in front matter (line 2)",
         "1 in a heading (line 4)",
@@ -62,7 +62,7 @@ def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
         "1 in an HTML comment (line 8)",
         "2 in a code block (lines 10, 13)",
         "1 in the introduction of a list (line 17)",
-        "2 in another cell of a row (lines 24, 25)",
+        "2 in a table cell outside the requirement (lines 24, 25)",
         "1 in a link or other markup (line 27)",
         "1 in the description of an image (line 27)",
         "1 repeated in its section (line 31)",
