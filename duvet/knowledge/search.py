@@ -291,6 +291,8 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
         raise _make_template_error(template, str(error)) from error
     for _, name, form, conversion in parsed:
         if name is not None and (name not in EDITOR_FIELDS or form or conversion):
+            if name in EDITOR_FIELDS:
+                raise _make_template_error(template, f"{{{name}}} has a conversion or a format", f"write {{{name}}}")
             raise _make_template_error(template, f"unknown field {{{name}}}", text.suggest_nearest(name, EDITOR_FIELDS))
     base = root.replace("\\", "/").rstrip("/")
 

@@ -376,8 +376,8 @@ def test_editor_uris() -> None:
         "x://{file}": "unknown field {file}",
         "x://{}": "unknown field {}",
         "x://{path.__class__}": "unknown field {path.__class__}",
-        "x://{path!r}": "unknown field {path}",
-        "x://{line_start:>100000000}": "unknown field {line_start}",
+        "x://{path!r}": "{path} has a conversion or a format",
+        "x://{line_start:>100000000}": "{line_start} has a conversion or a format",
         "x://{path": "expected '}' before end of string",
     }.items():
         with pytest.raises(DuvetError) as raised:
