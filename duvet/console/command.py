@@ -275,7 +275,7 @@ def print_deprecation(old: str, new: str) -> None:
 
 
 class LazyGroup(CommandGroup):
-    """Lists commands with their summaries under headings, and imports a command's module only to run it."""
+    """Lists commands with their summaries under headings, and imports a command's module on first use."""
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -44,7 +44,6 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Return the requirements that pass the filters and, if a gap is given, have it; also how many were examined."""
     cards = catalogue.requirements
     all_examined = examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited

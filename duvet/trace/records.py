@@ -92,7 +92,7 @@ FoundQuote = tuple[tuple[Piece, ...], Fit]  # The pieces of a quote and its fit.
 
 
 class Match(Struct, frozen=True):
-    """The pieces of a quote, and every annotation that quotes it."""
+    """The pieces of a quote, and all annotations with this quote."""
 
     section: int
     pieces: tuple[Piece, ...]
