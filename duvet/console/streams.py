@@ -1,4 +1,4 @@
-"""Standard streams, the look of tables on them, output files and exit codes."""
+"""Standard streams, output files, exit codes, and how tables look on a terminal."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ VERSION_PATH = Path("_version.py")
 
 
 def find_wordllama() -> Path | None:
-    """Return the folder of a complete wordllama installation, or None; importing the package would be slow."""
+    """Return the folder of a complete wordllama installation, or None, without the slow import of the package."""
     return _find_folder("wordllama", WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)
 
 

@@ -45,7 +45,7 @@ LineJudge = Callable[[LineRange], Execution]  # Returns whether the code below a
 
 
 class DirectModel:
-    """A file without a parser for its language; an annotation is executed if the first line of code below it is."""
+    """A file without a parser for its language; an annotation counts as executed if the first code below it ran."""
 
     def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
         lines = java.split_source_lines(text)

@@ -209,7 +209,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 def find_requirements_in(
     catalogue: Catalogue, section: str, specifications: Collection[int], *, below: bool = True
 ) -> list[int]:
-    """Return the requirements in a section (with `below`, also in its subsections), or those with this id.
+    """Return the requirements in the section with this name (with `below`, also in its subsections), or with this id.
 
     Raise NotFoundError if the specifications contain neither, or several sections with this name.
     """
