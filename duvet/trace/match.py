@@ -318,7 +318,10 @@ class QuoteMatcher:
         return view, QuoteFinder(view)
 
     def find(self, quote: str, name: str = "", *, allows_cuts: bool = True) -> FoundQuote | None:
-        """Return where the quote is and how it fits, or None; in Markdown, `name` selects a requirement by its id."""
+        """Return where the quote is and how it fits, or None; in Markdown, `name` selects a requirement by its id.
+
+        Without `allows_cuts`, a quote with one wrong character must keep its words and its end.
+        """
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:
