@@ -120,7 +120,7 @@ class TextWords:
         return found and self._extend_to_requirement(quote, found, *whole)
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
-        """Return the candidate that replaced the quoted requirement; None unless it is clearly the most similar one."""
+        """Return the candidate that replaced the quoted requirement; None if none is clearly the most similar."""
         # Only a whole sentence can be an earlier version of a requirement.
         if not _ENDS.search(quote[-1]):
             return None
