@@ -22,12 +22,17 @@ from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate
 from duvet.queries.references import CitableText, find_citable, resolve_reference
 from duvet.reports.cells import escape_cell
-from duvet.rules import CITATION_REPEATED, QUOTE_PARTIAL
+from duvet.rules import CITATION_EXCEPTED, CITATION_IN_STRING, CITATION_REPEATED, QUOTE_PARTIAL
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.text import decode_utf8, quote_text
 from duvet.trace.locations import FileLine, ProjectFiles, list_possible_paths, parse_file_line
 from duvet.tree.outputs import store_file
 
+# For an annotation that was not written.
+_HINTS = {
+    CITATION_EXCEPTED.code: "cite another requirement, or remove the exception",
+    CITATION_IN_STRING.code: "choose a line outside the string literal",
+}
 _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking-issue"}
 
 
@@ -152,7 +157,7 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
 
     message = re.sub(rf"{re.escape(path)}:(\d+)", replace_line, problem.message)
     place = Place(line) if problem.path == path else problem.place
-    return Problem(problem.code, message, problem.path, place, hint=problem.hint)
+    return Problem(problem.code, message, problem.path, place, hint=_HINTS.get(problem.code, problem.hint))
 
 
 def write_cited_file(project: Project, found: CitedFile) -> None:

@@ -185,7 +185,8 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     for name in kept:
         print_remark(f"{CONFIG_PATH} already contains {escape_cell(name)}")
     if offered and not is_accepted:
-        print_remark(f"not added: {escape_cell(join_names(offered, _MOST_SHOWN))}; add them with `duvet init --yes`")
+        them = "it" if len(offered) == 1 else "them"
+        print_remark(f"not added: {escape_cell(join_names(offered, _MOST_SHOWN))}; add {them} with `duvet init --yes`")
     next_step = _choose_next_step(is_traced=bool(configured or added), is_offered=bool(offered))
     if not (added or groups):
         print_remark(f"{CONFIG_PATH} is unchanged; use --specification or --lang-* to add to it")

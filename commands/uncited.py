@@ -101,7 +101,7 @@ def _describe_count(
     words = [gap.value if gap else "", f"in the state {states}" if states else ""]
     count = len(found.indexes)
     noun = "requirement" if count == found.among == 1 else "requirements"
-    notes = [f"{count:,} of {found.among:,} {noun} {' '.join(filter(None, words))}"]
+    notes = [f"{count:,} of {found.among:,} {noun} {', '.join(filter(None, words))}"]
     if found.not_applicable:
         notes.append(f"{found.not_applicable} not applicable")
     if limit and limit < count:
