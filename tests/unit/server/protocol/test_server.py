@@ -31,20 +31,15 @@ from tests.unit.server.stdio_server import Message, Wire, enveloped
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(kettle: Path) -> None:
-    async with Client(
-        server_of(kettle, rule=ServerSection(protocol_version=ProtocolVersion.SECOND)), mode="auto"
-    ) as client:
-        assert client.protocol_version == MODERN
-
-
 async def test_instructions_are_rendered_for_each_client(kettle: Path) -> None:
     said = ["one", "two"]
-    server = server_of(kettle)
+    server = server_of(kettle, rule=ServerSection(protocol_version=ProtocolVersion.SECOND))
     server._instructions = lambda: said.pop(0)
     heard = []
-    for mode in ("legacy", "auto"):
+    # A configured version leaves the era without a handshake alone.
+    for mode, version in (("legacy", ProtocolVersion.SECOND.value), ("auto", MODERN)):
         async with Client(server, mode=mode) as client:
+            assert client.protocol_version == version
             heard.append(client.instructions)
     assert heard == ["one", "two"]
 
@@ -67,8 +62,10 @@ CALLED = ("debug", {"method": "tools/call", "name": "twice"})
 )
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 async def test_a_client_hears_log_messages_of_its_level(
-    kettle: Path, mode: str, level: Any, expected: list[object]
+    kettle: Path, mode: str, level: Any, expected: list[object], recwarn: pytest.WarningsRecorder
 ) -> None:
+    server = server_of(kettle, TOOLS)
+    assert [str(one.message) for one in recwarn] == []
     heard = []
 
     async def hear(params: LoggingMessageNotificationParams) -> None:
@@ -79,7 +76,7 @@ async def test_a_client_hears_log_messages_of_its_level(
 
     # Without a handshake, the level is sent with each request.
     more = {"log_level": level} if mode == MODERN else {}
-    async with Client(server_of(kettle, TOOLS), mode=mode, logging_callback=hear, **more) as client:
+    async with Client(server, mode=mode, logging_callback=hear, **more) as client:
         await client.list_tools()
         if mode != MODERN and level:
             await client.session.set_logging_level(level)
@@ -89,11 +86,6 @@ async def test_a_client_hears_log_messages_of_its_level(
         if mode != MODERN:
             await client.send_ping()
     assert heard == expected
-
-
-def test_starting_warns_of_nothing(kettle: Path, recwarn: pytest.WarningsRecorder) -> None:
-    server_of(kettle, TOOLS)
-    assert [str(one.message) for one in recwarn] == []
 
 
 LISTS = {
@@ -157,17 +149,9 @@ class TestMadeTools:
         assert answer.structured_content == {"result": [{"number": 7}], "total": 7, "next_cursor": "more"}
 
     async def test_a_failure_is_a_result_that_says_so(self, client: Client) -> None:
-        wrong = ("invalid_request", "number is missing", "")
         failures: Sequence[tuple[str, dict[str, object] | None, tuple[str, str, str]]] = (
             ("refuse", {"number": 1}, ("unsupported_operation", "not today", "come back tomorrow")),
-            ("twice", {"number": "1"}, ("invalid_request", "number: expected integer, got string", "")),
-            ("twice", {}, wrong),
-            ("twice", None, wrong),
-            (
-                "twice",
-                {"number": 1, "nummer": 2},
-                ("invalid_request", 'twice has no argument "nummer"', "did you mean number?"),
-            ),
+            *(("twice", given, ("invalid_request", "number is missing", "")) for given in ({}, None)),
         )
         for name, arguments, error in failures:
             ##= man/spec/mcp.md#answers
@@ -199,10 +183,8 @@ class TestMadeTools:
         kettle.rename(kettle.with_name("away"))
         (block,) = blocks(await client.call_tool("twice", {"number": 1}))
         hint = "fix this and try again; the server reads the files again"
-        assert json.loads(block) == {
-            "status": "error",
-            "error": {"code": "upstream_error", "message": "kettle: no such folder", "hint": hint},
-        }
+        error = {"code": "upstream_error", "message": "kettle: no such folder", "hint": hint}
+        assert json.loads(block) == {"status": "error", "error": error}
 
     async def test_tools_above_the_scopes_of_the_caller_are_neither_listed_nor_run(self, server: DuvetServer) -> None:
         async with Client(server, mode=MODERN, cache=None) as client:
@@ -263,21 +245,17 @@ async def test_the_command_line_prints_the_same(duvet_command: str, project: Pat
                 assert client.instructions == printed.out
 
 
-async def test_unknown_prompts_and_wrong_arguments_are_refused(client: Client) -> None:
+async def test_prompts_are_refused_and_those_of_a_broken_project(client: Client, project: Path) -> None:
     wrong: Sequence[tuple[str, dict[str, str], str]] = (
         ("write_tests", {}, 'unknown prompt "write_tests"'),
         ("write_test", {}, 'the prompt write_test requires the argument "requirement"'),
-        ("write_test", {"requirement": "1dd6", "x": "y"}, 'the prompt write_test has no argument "x"'),
         ("write_test", {"requirement": "ffffffff"}, 'no requirement matches "ffffffff"'),
-        ("triage_uncited", {"level": "shall"}, '"shall" is not a level'),
     )
     for name, arguments, message in wrong:
         with pytest.raises(MCPError) as caught:
             await client.get_prompt(name, arguments)
         assert (caught.value.code, caught.value.message) == (-32602, message)
-
-
-async def test_the_system_prompt_is_the_instructions_even_of_a_broken_project(client: Client, project: Path) -> None:
+    # The system prompt is the instructions even of a broken project.
     assert await prompt_text(client, "system") == INSTRUCTIONS
     (project / ".duvet/config.toml").write_text("[")
     assert await prompt_text(client, "system") == INSTRUCTIONS
