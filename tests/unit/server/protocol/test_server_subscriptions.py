@@ -58,15 +58,10 @@ async def test_changed_lists_are_notified(mode: str, kettle: Path, server: Duvet
             await too.until(LISTS)
 
 
-async def test_lists_need_not_be_subscribed_to_without_a_handshake(kettle: Path, server: DuvetServer) -> None:
-    async with hearing(server, MODERN, [CITATIONS], lists=False) as heard:
-        create("src/b.rs", SOURCE)(kettle)
-        await heard.until(CITATIONS)
-
-
-async def test_a_resource_that_can_be_read_again_is_notified(mode: str, kettle: Path, server: DuvetServer) -> None:
+async def test_missing_resources_can_be_subscribed_to(mode: str, kettle: Path, server: DuvetServer) -> None:
     save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
-    async with hearing(server, mode, [HEATING]) as heard:
+    missing = ("duvet:///requirements/deadbeef", "test://elsewhere", "nonsense")
+    async with hearing(server, mode, [*missing, HEATING]) as heard:
         save_by_rename(".duvet/config.toml", CONFIG)(kettle)
         await heard.until(HEATING)
         save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
@@ -76,8 +71,13 @@ async def test_a_resource_that_can_be_read_again_is_notified(mode: str, kettle: 
         await heard.until(HEATING)
 
 
-async def test_unsubscribing_changes_nothing_for_others(kettle: Path, server: DuvetServer) -> None:
-    async with hearing(server, "legacy", [CITATIONS]) as heard, Client(server, mode="legacy") as other:
+async def test_subscriptions_of_one_client_change_nothing_for_others(kettle: Path, server: DuvetServer) -> None:
+    async with (
+        hearing(server, "legacy", [CITATIONS]) as heard,
+        Client(server, mode="legacy") as other,
+        # Without a handshake, clients need not subscribe to lists.
+        hearing(server, MODERN, [CITATIONS], lists=False) as modern,
+    ):
         for _ in range(2):
             await other.subscribe_resource(CITATIONS)
             await other.subscribe_resource(REQUIREMENTS)
@@ -85,16 +85,15 @@ async def test_unsubscribing_changes_nothing_for_others(kettle: Path, server: Du
             await other.unsubscribe_resource(CITATIONS)
         create("src/b.rs", SOURCE)(kettle)
         await heard.until(CITATIONS, LISTS)
+        await modern.until(CITATIONS)
 
 
 async def test_a_client_that_unsubscribes_during_a_notification_gets_none(kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, "legacy", [HEATING, POURING]) as heard:
         (outbox,) = server.subscriptions._outboxes.values()
         server.subscriptions._bus.subscribe(lambda event: outbox.uris.discard(HEATING))
-        changed = SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly.").replace(
-            "# Pouring", "# Pouring\n\nSlowly."
-        )
-        save_by_rename("spec.md", changed)(kettle)
+        changed = SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly.")
+        save_by_rename("spec.md", changed.replace("# Pouring", "# Pouring\n\nSlowly."))(kettle)
         await heard.until(POURING)
 
 
@@ -107,13 +106,6 @@ async def test_a_client_that_leaves_is_forgotten(mode: str, kettle: Path, server
         create("src/b.rs", SOURCE)(kettle)
         await heard.until(LISTS)
     assert server.subscriptions.watched.uris == set()
-
-
-async def test_missing_resources_can_be_subscribed_to(mode: str, kettle: Path, server: DuvetServer) -> None:
-    missing = ("duvet:///requirements/deadbeef", "test://elsewhere", "nonsense")
-    async with hearing(server, mode, [*missing, HEATING]) as heard:
-        save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)
-        await heard.until(HEATING)
 
 
 async def test_too_long_or_too_many_uris_are_refused(mode: str, server: DuvetServer) -> None:

@@ -151,13 +151,12 @@ async def refuse(context: Any, params: types.CreateMessageRequestParams) -> type
 
 
 async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
-    return types.CreateMessageResult.model_validate(ANSWERS["an image"])
+    return types.CreateMessageResult.model_validate(ANSWERS[0])
 
 
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path) -> None:
     for mode, model, message in (
-        ("legacy", None, "no usable model: mine: no MCP client offers a model"),
-        (MODERN, None, "no usable model: mine: no MCP client offers a model"),
+        *((mode, None, "no usable model: mine: no MCP client offers a model") for mode in ("legacy", MODERN)),
         ("legacy", refuse, "the client's model did not answer"),
         ("legacy", draw, "the client's model returned something other than text"),
     ):
@@ -169,26 +168,22 @@ async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path) -> None
 
 
 THEIRS = {"role": "assistant", "model": "theirs"}
-ANSWERS: Mapping[str, Any] = {
-    "an image": {**THEIRS, "content": {"type": "image", "data": "AAAA", "mimeType": "image/png"}},
-    "no text": {**THEIRS, "content": {"type": "text"}},
-    "no role": {"model": "theirs", "content": {"type": "text", "text": "tea"}},
-    "nothing": {},
-    "a form": {"action": "accept", "content": {}},
-    "a list": [1],
-    "a text": "tea",
-}
+ANSWERS: Sequence[Any] = (
+    {**THEIRS, "content": {"type": "image", "data": "AAAA", "mimeType": "image/png"}},
+    {**THEIRS, "content": {"type": "text"}},
+    {"model": "theirs", "content": {"type": "text", "text": "tea"}},
+    *({}, {"action": "accept", "content": {}}, [1], "tea"),
+)
 
 
 async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: Path) -> None:
     message = "sum failed in step first: mine: the client's model returned something other than text"
     async with Client(asking_server(kettle), mode=MODERN, sampling_callback=Model()) as client:
-        for answer in ANSWERS.values():
+        for answer in ANSWERS:
             asked = await begin(client, **SUM)
             answers = dict.fromkeys(asked.input_requests or {}, answer)
-            call = Request(
-                method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
-            )
+            again = {**SUM, "requestState": asked.request_state, "inputResponses": answers}
+            call = Request(method="tools/call", params=again)
             error = error_of(await client.session.send_request(call, types.CallToolResult))
             assert (error["code"], error["message"]) == ("model_failed", message), answer
             assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]

@@ -80,39 +80,30 @@ async def test_the_resources_below_a_path_come_with_their_objects(client: Client
     assert refused.value.data == {"uri": "duvet:///"}
 
 
-async def test_a_list_is_read_in_parts(client: Client) -> None:
+async def test_a_list_is_read_and_listed_in_parts(client: Client) -> None:
     ##= man/spec/mcp.md#resources
     ##% `resources/read` MUST return a resource of the pack `trace` as JSON, or only a part of a list if the URI has
     ##% `limit=` or `cursor=`.
     whole = json.decode(await text(client, "duvet:///requirements"))
-    parts, more = [], ""
-    while True:
+    parts, cursors = [], [""]
+    while cursors[-1] is not None:
+        more = f"&cursor={cursors[-1]}" if cursors[-1] else ""
         (contents,) = (await client.read_resource(f"duvet:///requirements?limit=3{more}")).contents
         page = (contents.meta or {})["duvet/page"]
         parts.append(json.decode(contents.text))  # type: ignore[union-attr]
         assert page["total"] == len(whole)
-        if "next_cursor" not in page:
-            break
-        more = f"&cursor={page['next_cursor']}"
+        cursors.append(page.get("next_cursor"))
     assert parts == [whole[:3], whole[3:6], whole[6:]]
     assert await got(client, uri="duvet:///requirements?limit=2") == whole[:2]
     assert await got(client, path="/requirements?limit=999999999") == whole
-
-
-async def test_the_resources_below_a_path_are_listed_in_parts(client: Client) -> None:
-    whole = [one.uri for one in (await list_below(client, "/requirements")).resources]
-    found: list[list[str]] = []
-    more: dict[str, str] = {}
-    while len(found) < len(whole):
-        page = await list_below(client, "/requirements?limit=3", **more)
-        found.append([one.uri for one in page.resources])
-        if page.next_cursor is None:
-            break
-        more = {"cursor": page.next_cursor}
-    assert found == [whole[:3], whole[3:6], whole[6:]]
-    assert [one.uri for one in (await list_below(client, "duvet:///requirements?limit=1")).resources] == whole[:1]
+    listed = [one.uri for one in (await list_below(client, "/requirements")).resources]
+    pages = [await list_below(client, "/requirements?limit=3")]
+    while pages[-1].next_cursor is not None:
+        pages.append(await list_below(client, "/requirements?limit=3", cursor=pages[-1].next_cursor))
+    assert [[one.uri for one in page.resources] for page in pages] == [listed[:3], listed[3:6], listed[6:]]
+    assert [one.uri for one in (await list_below(client, "duvet:///requirements?limit=1")).resources] == listed[:1]
     with pytest.raises(MCPError, match="the path contains a cursor") as refused:
-        await list_below(client, f"/requirements?limit=3&cursor={more['cursor']}")
+        await list_below(client, f"/requirements?limit=3&cursor={pages[0].next_cursor}")
     assert refused.value.data == {"code": "invalid_request", "hint": "pass `cursor` as a separate parameter"}
 
 
@@ -134,8 +125,7 @@ async def test_pages_have_the_size_of_the_server_and_a_cursor_of_their_list(proj
 
 
 SECTION = "duvet:///specifications/{spec_id}/sections/{section_id}"
-REQUIREMENT = f"{SECTION}/requirements/{{req_identifier}}"
-CITATION = f"{REQUIREMENT}/citations/{{citation_id}}"
+CITATION = f"{SECTION}/requirements/{{req_identifier}}/citations/{{citation_id}}"
 IDS = ["e19545c1a5c9", "347deb547278", "1dd64a535306", "a5415b83517f", "5bfbf88bbb38", "2c79658776d2"]
 
 
@@ -195,13 +185,10 @@ async def test_variables_are_completed(client: Client) -> None:
         assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
 
 
-def test_an_id_with_several_titles_is_found_by_each() -> None:
+async def test_completions_are_limited_and_an_id_with_several_titles_is_found_by_each(tmp_path: Path) -> None:
     choices = [("section-1", "Brewing"), ("section-2", "Serving"), ("section-1", "Introduction")]
     expected = [["section-1"], ["section-1"], ["section-1", "section-2"]]
     assert [match_values(choices, begun) for begun in ("brew", "INTRO", "section")] == expected
-
-
-async def test_completions_are_limited(tmp_path: Path) -> None:
     sections = "".join(f"\n## Cup {number}\n\nA cup.\n" for number in range(120))
     folder = make(tmp_path, {".duvet/config.toml": CONFIG, "tea.md": f"# Tea\n{sections}", "rfc7168.txt": RFC})
     async with Client(server_of(folder), mode="legacy") as client:
@@ -244,13 +231,12 @@ async def test_wrong_uris_and_parameters_are_an_error(client: Client) -> None:
         with pytest.raises(MCPError) as refused:
             await ask(client, "duvet:///requirements?limit=0")
         assert refused.value.code == types.INVALID_PARAMS
-    wrong: Sequence[tuple[dict[str, Any], str]] = (
-        ({}, "set either `path` or `uri`"),
-        ({"path": "/specifications", "uri": "duvet:///specifications"}, "set either `path` or `uri`"),
-        ({"path": 3}, "Invalid request parameters"),
-        ({"uri": ["duvet:///specifications"]}, "Invalid request parameters"),
-    )
-    for params, said in wrong:
+    both: dict[str, Any] = {"path": "/specifications", "uri": "duvet:///specifications"}
+    wrong: dict[str, list[dict[str, Any]]] = {
+        "set either `path` or `uri`": [{}, both],
+        "Invalid request parameters": [{"path": 3}, {"uri": ["duvet:///specifications"]}],
+    }
+    for said, params in product(wrong, range(2)):
         with pytest.raises(MCPError) as refused:
-            await got(client, **params)
+            await got(client, **wrong[said][params])
         assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
