@@ -150,8 +150,6 @@ async def test_every_completed_template_can_be_read(client: Client) -> None:
 
 
 WARM = {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"}
-
-
 COMPLETED: list[tuple[str, str, str, dict[str, str], list[str]]] = [
     (CITATION, "spec_id", "", {}, ["rfc7168", "tea"]),
     (CITATION, "spec_id", "T", {}, ["tea", "rfc7168"]),

@@ -69,27 +69,12 @@ def patient(odd: OddMethods) -> DuvetServer:
     return server_of(NO_PROJECT, parts=[odd])
 
 
+DEEP = b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000
 NO_JSON = (
-    b"{",
-    b"hello",
-    b'{"jsonrpc":"2.0","id":1,"method":"ping"',
-    b'{"jsonrpc":"2.0","id":1,"method":"ping"} {}',
-    b"\x00",
-    b'{"jsonrpc":"2.0","id":1,"method":"ping\x00"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"p\xff"}',
-    b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}',
-    b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}',
-    b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}',
-    b"{'jsonrpc':'2.0'}",
-    b"[" * 100_000,
-    b"[" * 100_000 + b"]" * 100_000,
-    b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-    "ping".encode("utf-16"),
+    *(b"{", b"hello", b"\x00", b"{'jsonrpc':'2.0'}", "ping".encode("utf-16"), *DEEP),
+    *(b'{"jsonrpc":"2.0","id":1,"method":' + end for end in (b'"ping"', b'"ping"} {}', b'"ping\x00"}', b'"p\xff"}')),
+    *(b'{"jsonrpc":"2.0","method":"ping","id":' + id + b"}" for id in (b'"\\ud800"', b"NaN", b"1e999")),
 )
-
-
-def test_lines_that_are_not_json_are_refused(server: DuvetServer) -> None:
-    assert in_order(answers(server, *NO_JSON, PING)) == in_order([*[NOT_JSON] * len(NO_JSON), PONG])
 
 
 NO_MESSAGES: list[tuple[Any, str, Any]] = [
@@ -108,32 +93,23 @@ NO_MESSAGES: list[tuple[Any, str, Any]] = [
 ]
 
 
-def test_json_that_is_not_a_message_is_refused(server: DuvetServer) -> None:
-    found = answers(server, *(message for message, _, _ in NO_MESSAGES), PING)
-    assert in_order(found) == in_order([*(refused(reason, id) for _, reason, id in NO_MESSAGES), PONG])
+UNANSWERED: list[Any] = [
+    *({"id": 5, "result": {}}, {"id": 5, "result": []}, {"id": None, "error": {"code": 1, "message": "no"}}),
+    *({"error": "no"}, {"method": "notifications/nothing"}, {"method": "ping", "params": None}),
+    {"method": "notifications/cancelled", "params": {"requestId": 9}},
+]
 
 
-def test_results_and_notices_have_no_answer(server: DuvetServer) -> None:
-    lines: list[Any] = [
-        b"",
-        b" \t\r",
-        {"jsonrpc": "2.0", "id": 5, "result": {}},
-        {"jsonrpc": "2.0", "id": 5, "result": []},
-        {"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "no"}},
-        {"jsonrpc": "2.0", "error": "no"},
-        {"jsonrpc": "2.0", "method": "notifications/nothing"},
-        {"jsonrpc": "2.0", "method": "ping", "params": None},
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}},
-    ]
-    assert answers(server, *lines, PING) == [PONG]
+def test_what_is_not_a_request_is_refused_or_has_no_answer(server: DuvetServer) -> None:
+    found = answers(server, *NO_JSON, *(message for message, _, _ in NO_MESSAGES), PING)
+    expected = [*[NOT_JSON] * len(NO_JSON), *(refused(reason, id) for _, reason, id in NO_MESSAGES), PONG]
+    assert in_order(found) == in_order(expected)
+    assert answers(server, b"", b" \t\r", *({"jsonrpc": "2.0", **one} for one in UNANSWERED), PING) == [PONG]
 
 
-def test_an_id_comes_back_as_it_was(server: DuvetServer) -> None:
+def test_ids_come_back_and_odd_spellings_of_a_message_are_answered(server: DuvetServer) -> None:
     ids = ("", "a", "ü\n", 0, -1, 2**63, 10**30)
     assert in_order(answers(server, *({**PING, "id": id} for id in ids))) == in_order(list(map(result_of, ids)))
-
-
-def test_odd_spellings_of_a_message_are_answered(server: DuvetServer) -> None:
     for words in (
         json.dumps(PING).encode(),
         b"\xef\xbb\xbf" + json.dumps(PING).encode() + b"\n",
@@ -154,9 +130,7 @@ def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     too_long = refused(f"the line is too long: the limit is {handshake.MAX_LINE_BYTES:,} bytes")
     found = answers(server, PING, long, longest, longest + b" ", PING)
     assert in_order(found) == in_order([PONG, too_long, result_of("longest"), too_long, PONG])
-
-
-def test_half_a_character_is_written_as_an_escape() -> None:
+    # Half a character is written as an escape.
     assert encode_message({"path": "a\udcff\n"}) == b'{"path":"a\\udcff\\n"}\n'
     assert encode_message({"path": "ü\n"}) == '{"path":"ü\\n"}\n'.encode()
 
@@ -181,26 +155,16 @@ def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(versio
     assert in_order(array) == in_order([result_of(1), result_of("b"), unknown])
 
 
-def test_the_era_without_a_handshake_has_no_batches(server: DuvetServer) -> None:
-    batch = [request("tools/list", enveloped(), id=2)]
-    found = answers(server, request("server/discover", enveloped()), batch)
+def test_errors_in_a_batch_are_answered_in_its_array(server: DuvetServer) -> None:
+    # The era without a handshake has no batches.
+    found = answers(server, request("server/discover", enveloped()), [request("tools/list", enveloped(), id=2)])
     assert sorted(("result" in answer, answer["id"]) for answer in found if answer["id"]) == [(True, 1)]
     assert refused(NO_BATCHES) in found
-
-
-def test_errors_in_a_batch_are_answered_in_its_array(server: DuvetServer) -> None:
     one = request("ping")
     (found,) = after_greeting(server, [1, one, [], hello(id=2), {**request("ping", id=3), "params": []}, one])
-    assert in_order(found) == in_order(
-        [
-            refused("a message must be an object"),
-            result_of(1),
-            refused("a message must be an object"),
-            refused("a batch must not contain initialize", 2),
-            refused(WRONG_PARAMS, 3),
-            refused("a batch must not use an id twice", 1),
-        ]
-    )
+    wrong = [refused("a batch must not contain initialize", 2), refused("a batch must not use an id twice", 1)]
+    wrong += [*[refused("a message must be an object")] * 2, refused(WRONG_PARAMS, 3)]
+    assert in_order(found) == in_order([result_of(1), *wrong])
 
 
 def test_the_size_of_a_batch_is_limited(server: DuvetServer) -> None:
@@ -208,14 +172,17 @@ def test_the_size_of_a_batch_is_limited(server: DuvetServer) -> None:
     found = after_greeting(server, [], full, [*full, request("ping", id="a")])
     (array,) = (one for one in found if isinstance(one, list))
     assert sorted(answer["id"] for answer in array) == list(range(session.MAX_BATCH_SIZE))
-    assert [one for one in found if one != array] == [
-        refused(f"a batch must have 1 to {session.MAX_BATCH_SIZE} messages")
-    ] * 2
+    told = refused(f"a batch must have 1 to {session.MAX_BATCH_SIZE} messages")
+    assert [one for one in found if one != array] == [told] * 2
 
 
 def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> None:
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     assert after_greeting(patient, [request(FOREVER, id=1), request("ping", id=2)], cancel) == [[result_of(2)]]
+    # A request without an answer does not keep the server from ending.
+    found = said(patient, lines_of(hello(), request(FOREVER, id=5), request("ping")), grace=0.2)
+    assert [json.loads(line)["id"] for line in found] == [0, 1, 5]
+    assert json.loads(found[-1])["error"] == {"code": -32000, "message": "Connection closed"}
 
 
 @contextmanager
@@ -240,19 +207,11 @@ def test_an_early_answer_is_not_repeated(server: DuvetServer) -> None:
         assert (early.read, early.is_answered) == (words, True)
         greeting = handshake.make_early_answer(json.dumps(hello(id="a")).encode(), ServerSection(), INSTRUCTIONS)
         assert reading.read(1 << 16) == encode_message(greeting) + lines_of(result_of("a")).replace(b" ", b"")
-
-
-def test_an_incomplete_first_line_is_not_answered_early() -> None:
+    # An incomplete first line is not answered early.
     with pipes() as (wire, writing, _):
         writing.write(lines_of(hello())[:-1])
         writing.close()
         assert handshake.answer_handshake(wire, ServerSection(), INSTRUCTIONS).is_answered is False
-
-
-def test_a_request_without_an_answer_does_not_keep_the_server_from_ending(patient: DuvetServer) -> None:
-    found = said(patient, lines_of(hello(), request(FOREVER, id=5), request("ping")), grace=0.2)
-    assert [json.loads(line)["id"] for line in found] == [0, 1, 5]
-    assert json.loads(found[-1])["error"] == {"code": -32000, "message": "Connection closed"}
 
 
 def test_services_are_closed_at_the_end(odd: OddMethods) -> None:
@@ -380,11 +339,9 @@ def test_answers_of_a_batch_are_limited(project: Path) -> None:
     assert json.loads(second)[0]["result"]["text"] == TEXT
 
 
-METHODS = (
-    *("initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/get", "resources/subscribe"),
-    *("prompts/get", "completion/complete", "logging/setLevel", "server/discover", "notifications/initialized"),
-    *("notifications/cancelled", ""),
-)
+METHODS = ["initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/get", "resources/subscribe"]
+METHODS += ["prompts/get", "completion/complete", "logging/setLevel", "server/discover", "notifications/initialized"]
+METHODS += ["notifications/cancelled", ""]
 known = some.sampled_from(["name", "arguments", "uri", "path", "cursor", "_meta", "requestId", "ref", "level"])
 messages = some.fixed_dictionaries(
     {},
@@ -397,11 +354,8 @@ messages = some.fixed_dictionaries(
         "error": JSON,
     },
 ).map(lambda message: json.dumps(message).encode())
-lines = (
-    some.binary(max_size=20)
-    | messages
-    | some.lists(messages, max_size=3).map(lambda many: b"[" + b",".join(many) + b"]")
-)
+batches = some.lists(messages, max_size=3).map(lambda many: b"[" + b",".join(many) + b"]")
+lines = some.binary(max_size=20) | messages | batches
 
 
 def check_last_is_answered(server: DuvetServer, sent: list[bytes]) -> None:
@@ -464,15 +418,12 @@ class TestByteStream:
 
 
 @pytest.mark.anyio
-async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
+async def test_the_end_of_a_file_and_a_closed_writer_are_noticed(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"words")
     with path.open("rb") as file:
         stream = session.PolledStream(file.fileno())
         assert (await stream.read(), await stream.read(), stream.hung_up) == (b"words", b"", False)
-
-
-def test_a_closed_writer_is_noticed_before_everything_is_read() -> None:
     with pipes() as (wire, writing, _):
         stream = session.PolledStream(wire.reading)
         before = stream.hung_up
