@@ -73,11 +73,10 @@ class Wire:
         line, self._unread = self._unread.split(b"\n", 1)
         return line
 
-    def read(self) -> Message:
+    def read(self) -> Any:
         line = self.line()
         assert line, self.told()
-        message: Message = json.loads(line)
-        return message
+        return json.loads(line)
 
     def ask(self, method: str, params: Message | None = None, id: int | str = 1) -> Message:
         """Return the answer to a request; earlier messages are skipped."""

@@ -86,19 +86,17 @@ async def test_an_edit_is_in_the_next_answer(edit: Edit, kettle: Path) -> None:
         assert (await live.context()).catalogue == after == (await unnotified.context()).catalogue != before
 
 
-async def test_edits_within_one_tick_of_the_disk_are_all_seen(kettle: Path) -> None:
-    async with open_live_project(kettle) as live:
-        for number in range(30):
-            (kettle / "src/a.rs").write_text(SOURCE.replace("boil", ("boil", "cook", "heat")[number % 3]))
-            assert (await live.context()).catalogue == read(kettle)
-
-
 @on_linux
-async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_edits_within_one_tick_are_seen_and_nothing_is_read_without_a_change(
+    kettle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("the disk was read")
 
     async with open_live_project(kettle) as live:
+        for number in range(30):
+            (kettle / "src/a.rs").write_text(SOURCE.replace("boil", ("boil", "cook", "heat")[number % 3]))
+            assert (await live.context()).catalogue == read(kettle)
         context = await live.context()
         with monkeypatch.context() as patched:
             for name in ("stat", "lstat", "open", "scandir", "listdir"):
@@ -106,24 +104,20 @@ async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypa
             assert await live.context() is context
 
 
-IRRELEVANT: dict[str, Edit] = {
-    "a file of the editor": create("src/.a.rs.swp"),
-    "an empty folder": lambda folder: (folder / "src" / "empty").mkdir(),
-    "a file that nothing matches": create("src/notes.txt"),
-    "a file at the top": create("README.md"),
-    "the same again": save_by_rename("docs/notes.md", "other"),
-}
-
-
 async def test_an_irrelevant_change_does_not_reload_the_project(kettle: Path) -> None:
+    edits: list[Edit] = [create(path) for path in ("src/.a.rs.swp", "src/notes.txt", "README.md")]
+    edits += [save_by_rename("docs/notes.md", "other"), lambda folder: (folder / "src" / "empty").mkdir()]
     async with open_live_project(kettle) as live:
         context = await live.context()
-        for name, edit in IRRELEVANT.items():
+        for edit in edits:
             edit(kettle)
-            assert await live.context() is context, name
+            assert await live.context() is context
 
 
-async def test_the_cache_of_the_server_is_no_change(kettle: Path) -> None:
+async def test_the_cache_of_the_server_is_no_change_and_a_project_in_memory_is_read_once(kettle: Path) -> None:
+    files = {name: text.encode() for name, text in KETTLE.items()}
+    async with open_live_project(kettle, lambda: Project(tree=MemoryTree(files))) as live:
+        assert await live.context() is await live.context()
     caches: list[DiskCache] = []
 
     def open_project() -> Project:
@@ -218,13 +212,14 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
         assert (await live.context()).catalogue == read(kettle)
 
 
-async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path) -> None:
+async def test_a_project_that_cannot_be_read_is_reported_until_it_can(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% While the project cannot be read, the server MUST give the reason in its answer to each request that
     ##% needs the project, and recover without a restart.
     config = kettle / ".duvet" / "config.toml"
     async with open_live_project(kettle) as live:
         for _ in range(2):
+            before = (await live.context()).catalogue
             config.write_text("[[source]\n")
             told: list[str] = []
             for _ in range(2):
@@ -233,13 +228,7 @@ async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path)
                 told.append(str(raised.value))
             assert told[0] == told[1] and ".duvet/config.toml" in told[0]
             config.write_text(CONFIG)
-            assert (await live.context()).catalogue == read(kettle)
-
-
-async def test_a_folder_that_vanishes_and_comes_back(kettle: Path) -> None:
-    async with open_live_project(kettle) as live:
-        for _ in range(2):
-            before = (await live.context()).catalogue
+            assert (await live.context()).catalogue == before
             kettle.rename(kettle.with_name("away"))
             for _ in range(2):
                 with pytest.raises(DuvetError, match="no such folder"):
@@ -261,12 +250,6 @@ async def test_the_end_of_a_day_is_a_change(kettle: Path) -> None:
         assert await live.context() is context
         days.append(date(2030, 7, 1))
         assert [len((await live.context()).catalogue.excuses), len(context.catalogue.excuses)] == [0, 1]
-
-
-async def test_a_project_in_memory_is_read_once(kettle: Path) -> None:
-    files = {name: text.encode() for name, text in KETTLE.items()}
-    async with open_live_project(kettle, lambda: Project(tree=MemoryTree(files))) as live:
-        assert await live.context() is await live.context()
 
 
 def write_specification(folder: Path, number: int) -> None:
@@ -475,17 +458,9 @@ async def test_a_question_that_fails_because_of_a_change_is_asked_again(kettle: 
 
 
 MISSING = "first error at .duvet/config.toml:5: spec.md: No such file or directory (os error 2)"
-WARNING = (
-    f"1 error in the project; results may be incomplete; {MISSING}; list_invalid_citations lists invalid citations."
-)
-REFUSED = {
-    "status": "error",
-    "error": {
-        "code": "upstream_error",
-        "message": "the project has no requirements",
-        "hint": f"1 error in the project; {MISSING}",
-    },
-}
+MORE = "list_invalid_citations lists invalid citations."
+WARNING = f"1 error in the project; results may be incomplete; {MISSING}; {MORE}"
+REFUSED = {"code": "upstream_error", "message": "the project has no requirements"}
 TOOLS: dict[str, dict[str, Any]] = {  # Tools that fail while the specification is missing, and their arguments.
     "coverage_summary": {},
     "list_uncited_requirements": {},
@@ -507,7 +482,8 @@ async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path
         (kettle / "spec.md").unlink()
         for tool in TOOLS:
             (block,) = await texts_of(client, tool)
-            assert json.loads(block) == REFUSED, tool
+            error = {**REFUSED, "hint": f"1 error in the project; {MISSING}"}
+            assert json.loads(block) == {"status": "error", "error": error}, tool
         (kettle / "spec.md").write_text(SPECIFICATION)
         assert [await texts_of(client, tool) for tool in TOOLS] == before
 
@@ -528,12 +504,8 @@ async def test_tools_warn_while_one_of_two_specifications_is_missing(kettle: Pat
         }
         (kettle / "spec.md").write_text(SPECIFICATION)
         assert len(await texts_of(client, "coverage_summary")) == 1
-
-
-async def test_a_project_without_requirements_is_no_error(kettle: Path) -> None:
-    make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
-    async with connected(kettle) as client:
-        assert json.loads((await texts_of(client, "coverage_summary"))[0]) == {
-            "total": {"requirements": 0},
-            "specifications": [{"id": "spec", "requirements": 0}],
-        }
+        # A project without requirements is not an error.
+        make(kettle, {".duvet/config.toml": CONFIG, "spec.md": "# Kettle\n", "src/a.rs": ""})
+        specifications = [{"id": "spec", "requirements": 0}]
+        expected = {"total": {"requirements": 0}, "specifications": specifications}
+        assert json.loads((await texts_of(client, "coverage_summary"))[0]) == expected

@@ -6,6 +6,7 @@ from asyncio import CancelledError
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import product
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,17 +16,8 @@ from duvet.tools.dispatcher import CallRecord, summarize_arguments
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 5000, UTC)
 TIME = "2026-05-04T12:00:00.005Z"
-CALL = CallRecord(
-    tool="search_requirements",
-    pack="trace",
-    face="mcp",
-    request="7",
-    scope="reader",
-    arguments="query=str(14)",
-    seconds=0.01234,
-    bytes_in=26,
-    bytes_out=100,
-)
+ASKED: dict[str, Any] = {"tool": "search_requirements", "pack": "trace", "face": "mcp", "request": "7"}
+CALL = CallRecord(**ASKED, scope="reader", arguments="query=str(14)", seconds=0.01234, bytes_in=26, bytes_out=100)
 FAILED = replace(CALL, code="upstream_error", reason="ValueError", bytes_out=0)
 
 
@@ -74,7 +66,7 @@ def test_a_level_leaves_out_what_is_less_important() -> None:
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_a_long_line_is_cut(as_json: bool) -> None:
+def test_a_long_line_is_cut_and_clients_cannot_begin_one(as_json: bool) -> None:
     lines: list[str] = []
     log = log_to(lines, as_json=as_json)
     for text, size in product(("x", "\U0001f600", '"\\', "\n"), (1, 30, 90, 900, 9000)):
@@ -82,31 +74,16 @@ def test_a_long_line_is_cut(as_json: bool) -> None:
         log.write_event(EventLevel.INFO, "call", tool="km-search", **fields)
     assert len(lines) == 20 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
     assert all("call" in line and "km-search" in line for line in lines)
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_clients_cannot_begin_a_line(as_json: bool) -> None:
     ##= man/spec/service.md#operations
     ##% A client MUST NOT be able to forge a log line.
-    lines: list[str] = []
-    hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
-    log_to(lines, as_json=as_json).write_event(EventLevel.INFO, "call", request=hostile)
-    (line,) = lines
-    assert len(line.splitlines()) == 1 and "\x1b" not in line
-    line.encode()
+    log.write_event(EventLevel.INFO, "call", request="a\nb\r\x1b[31mc\u2028d\x85e\udc80")
+    assert len(lines[20:]) == len(lines[20].splitlines()) == 1 and "\x1b" not in lines[20]
+    lines[20].encode()
 
 
 def test_arguments_are_summarized() -> None:
-    given: dict[str, object] = {
-        "query": "secret",
-        "limit": 5,
-        "deep": {"password": "secret"},
-        "all": True,
-        "none": None,
-        "list": ["secret"],
-        "odd name\n": 1.5,
-    }
-    assert summarize_arguments(given) == (
+    given: dict[str, object] = {"query": "secret", "limit": 5, "deep": {"password": "secret"}, "all": True}
+    assert summarize_arguments({**given, "none": None, "list": ["secret"], "odd name\n": 1.5}) == (
         "query=str(6) limit=5 deep=object(1) all=true none=none list=array(1) 'odd name\\n'=1.5"
     )
     assert len(summarize_arguments({f"name{number}": "x" for number in range(1000)})) < 300
