@@ -73,10 +73,11 @@ class Wire:
         line, self._unread = self._unread.split(b"\n", 1)
         return line
 
-    def read(self) -> Any:
+    def read(self) -> Message:
         line = self.line()
         assert line, self.told()
-        return json.loads(line)
+        message: Message = json.loads(line)
+        return message
 
     def ask(self, method: str, params: Message | None = None, id: int | str = 1) -> Message:
         """Return the answer to a request; earlier messages are skipped."""

@@ -8,7 +8,10 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.tools.context import ProjectSnapshot
 from tests.cli.sample_project import make
 from tests.conftest import ROOT
+from tests.unit.llm.conftest import wire
 from tests.unit.tools.tool_calls import FILES, context_of
+
+__all__ = ["wire"]
 
 
 @pytest.fixture(scope="session")

@@ -151,7 +151,8 @@ class TestMadeTools:
     async def test_a_failure_is_a_result_that_says_so(self, client: Client) -> None:
         failures: Sequence[tuple[str, dict[str, object] | None, tuple[str, str, str]]] = (
             ("refuse", {"number": 1}, ("unsupported_operation", "not today", "come back tomorrow")),
-            *(("twice", given, ("invalid_request", "number is missing", "")) for given in ({}, None)),
+            ("twice", {}, ("invalid_request", "number is missing", "")),
+            ("twice", None, ("invalid_request", "number is missing", "")),
         )
         for name, arguments, error in failures:
             ##= man/spec/mcp.md#answers

@@ -57,19 +57,22 @@ EARLY: list[Message | bytes] = [
     b' \t{ "jsonrpc" : "2.0" , ' + json.dumps(USUAL).encode()[1:] + b" \r",
     json.dumps(info(name="\U0001f40e\u00fc/")).replace("/", "\\/").encode(),
 ]
+NO_IDS: tuple[Any, ...] = (None, 1.0, 1.5, True, False, [], {})
+ROOTS: tuple[Any, ...] = ([], None, {"listChanged": "true"}, {"more": 1})
+META: tuple[Any, ...] = ([], {"progressToken": 1}, {"progressToken": 1.5})
 LATE: list[Message | bytes] = [
     *(greeting(**{name: value}) for name in ("protocolVersion", "capabilities", "clientInfo") for value in VALUES),
     *({**USUAL, "params": value} for value in (*VALUES[1:], {}, "a", ENVELOPED)),
-    *({**USUAL, "id": id} for id in (None, 1.0, 1.5, True, False, [], {})),
+    *({**USUAL, "id": id} for id in NO_IDS),
     *({**USUAL, "method": method} for method in ("ping", "Initialize", 1)),
     *({**USUAL, "jsonrpc": "1.0"}, request("initialize"), request("server/discover", enveloped())),
     *({name: value for name, value in USUAL.items() if name != missing} for missing in ("id", "jsonrpc")),
     *(b"[" + json.dumps(USUAL).encode() + b"]", b"", b"{"),
     request("initialize", {"protocol_version": "2025-11-25", "capabilities": {}, "client_info": CLIENT}),
     *(info(name=1), info(version=None), info(title=None), info(icons=[ICON]), info(icons=[{**ICON, "theme": "blue"}])),
-    *(capable(roots=roots) for roots in ([], None, {"listChanged": "true"}, {"more": 1})),
+    *(capable(roots=roots) for roots in ROOTS),
     *(capable(tasks={"list": {}, "requests": {}}), capable(experimental={"a": 1})),
-    *(greeting(_meta=meta) for meta in ([], {"progressToken": 1}, {"progressToken": 1.5})),
+    *(greeting(_meta=meta) for meta in META),
 ]
 
 
