@@ -17,85 +17,9 @@ from duvet.tools.packs import Registry
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import MemoryTree
 from tests.cli.tea_project import TEA_PROJECT
+from tests.sample_project import read_files
 
-URL = "https://www.rfc-editor.org/rfc/rfc2324"
-RFC_FILE = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt"
-CONFIG = f"""\
-'$schema' = "duvet-cli/config/v1"
-[[source]]
-pattern = "src/**/*.rs"
-[[specification]]
-source = "{URL}"
-[[specification]]
-source = "docs/pot.md"
-"""
-RFC = """\
-Network Working Group                                        L. Masinter
-Request for Comments: 2324                                  1 April 1998
-
-
-           Hyper Text Coffee Pot Control Protocol (HTCPCP/1.0)
-
-2.  HTCPCP Protocol
-
-2.1.  Brewing
-
-   The system MUST support error handling for invalid inputs.  A server
-   SHOULD brew coffee.  Milk MAY be added.
-
-2.1.1.  Delivery
-
-   Coffee MUST be hot.  Errors in handling MUST be told.
-"""
-POT = """\
-# Pot
-
-The pot of an example.
-
-## Lid
-
-The lid MUST fit. The lid SHOULD shine. Coffee MUST be hot. The handle is black.
-"""
-MAIN = """\
-fn main() {}
-
-//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1
-//# The system MUST support error handling for invalid inputs.
-fn check() {
-    refuse();
-}
-
-//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1
-//= type=test
-//# The system MUST support error handling for invalid inputs.
-#[test]
-fn checks() {}
-
-    //= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1
-    //# Coffee MUST be hot.
-    fn heat() {}
-
-//= docs/pot.md#lid
-//= type=todo
-//# The lid SHOULD shine.
-
-//= invalid
-
-//= https://www.rfc-editor.org/rfc/rfc2324#section-9
-
-//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1
-//# Tea MUST be cold.
-
-//= docs/pod.md#lid
-
-//= docs/pot.md#lid
-//= colour=black
-
-//= docs/pot.md#lid
-//= type=exception
-//# The lid MUST
-"""
-FILES = {".duvet/config.toml": CONFIG, RFC_FILE: RFC, "docs/pot.md": POT, "src/main.rs": MAIN}
+FILES = read_files(Path(__file__).with_name("projects") / "coffee")
 _REGISTRY = Registry()
 Result = TypeVar("Result")
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
@@ -16,41 +16,37 @@ from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from tests.unit.knowledge.stored_project import RUN, STORE, fill
+from tests.unit.store.store_files import by_hand
 from tests.unit.tools.knowledge.knowledge_calls import CALLS, STATUS, Asking
 from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 
-def damage(path: Path, fault: str) -> None:
-    match fault:
-        case "older" | "newer":
-            connection = sqlite3.connect(path)
-            connection.execute(f"PRAGMA user_version={1 if fault == 'older' else 99}")
-            connection.close()
-        case "overwritten":
-            path.write_bytes(b"no database at all, but text " * 500)
-        case "a folder":
-            path.unlink()
-            path.mkdir()
-        case "a link":
-            path.rename(path.with_name("elsewhere"))
-            path.symlink_to("elsewhere")
+def set_version(path: Path, version: int) -> None:
+    with by_hand(path) as connection:
+        connection.execute(f"PRAGMA user_version={version}")
 
 
-DAMAGED = "store.db: the index is damaged, or this file is not a duvet index"
-FAULTS = {
-    "older": "store.db: an older duvet created this index with schema 1",
-    "newer": "store.db: a newer duvet created this index with schema 99",
-    **dict.fromkeys(("overwritten", "a folder"), DAMAGED),
-    "a link": "store.db: the index must not be behind a symbolic link",
-}
+def replace_with_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def replace_with_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+DAMAGED = "the index is damaged, or this file is not a duvet index"
 INGEST = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
-HINTS = {
-    "older": INGEST,
-    "newer": "update duvet, or start over: remove store.db",
-    "overwritten": "run `duvet ingest --full`",
-    "a folder": "set `store.path` to another file; if this file was an index, remove store.db, and run `duvet ingest`",
-    "a link": "remove the link",
-}
+UPDATE = "update duvet, or start over: remove store.db"
+ANOTHER = "set `store.path` to another file; if this file was an index, remove store.db, and run `duvet ingest`"
+FAULTS: list[tuple[Callable[[Path], object], str, str]] = [
+    (lambda path: set_version(path, 1), "an older duvet created this index with schema 1", INGEST),
+    (lambda path: set_version(path, 99), "a newer duvet created this index with schema 99", UPDATE),
+    (lambda path: path.write_bytes(b"no database at all, but text " * 500), DAMAGED, "run `duvet ingest --full`"),
+    (replace_with_folder, DAMAGED, ANOTHER),
+    (replace_with_link, "the index must not be behind a symbolic link", "remove the link"),
+]
 
 
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
@@ -62,23 +58,19 @@ def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -
     assert known.value(STATUS) == {"status": "not_found"}
     assert known.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
     assert list(tmp_path.iterdir()) == []
+    # A store without a run has no reports.
+    (tmp_path / STORE).parent.mkdir(parents=True)
+    open_store(str(tmp_path / STORE), create=True).close()
+    for tool in ("km-coverage-summary", "km-lifecycle-report"):
+        assert known.refusal(tool)[:2] == ("upstream_error", "this project has no index yet")
+    assert known.value("km-graph-search", term="kettle")["results"] == []
+    assert known.value(STATUS) == {"status": "not_found"}
     fill(tmp_path)
     assert known.value(STATUS)["run_id"] == "r1"
     known.knowledge.close()
 
 
-def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
-    (tmp_path / STORE).parent.mkdir(parents=True)
-    open_store(str(tmp_path / STORE), create=True).close()
-    known = Asking(tmp_path)
-    for tool in ("km-coverage-summary", "km-lifecycle-report"):
-        assert known.refusal(tool)[:2] == ("upstream_error", "this project has no index yet")
-    assert known.value("km-graph-search", term="kettle")["results"] == []
-    assert known.value(STATUS) == {"status": "not_found"}
-    known.knowledge.close()
-
-
-def test_a_replaced_or_repaired_store_is_read(known: Asking) -> None:
+def test_a_replaced_or_repaired_store_is_read(known: Asking, tmp_path: Path) -> None:
     whole = known.file.read_bytes()
     first_page = int.from_bytes(whole[16:18])
     known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
@@ -91,6 +83,12 @@ def test_a_replaced_or_repaired_store_is_read(known: Asking) -> None:
     assert known.refusal("km-coverage-summary")[1] == "this project has no index yet"
     fill(known.folder, [replace(RUN, run_id="r2")])
     assert known.value(STATUS)["run_id"] == "r2"
+    # Changed settings and services apply to the next question.
+    other = Asking(fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")]))
+    known.knowledge.rules = other.knowledge.rules
+    assert known.value(STATUS)["run_id"] == "r9"
+    known.desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
+    assert known.refusal("km-coverage-summary")[0] == "upstream_error"
 
 
 def test_one_question_sees_one_run(known: Asking) -> None:
@@ -109,15 +107,6 @@ def test_one_question_sees_one_run(known: Asking) -> None:
     assert [known.knowledge.ask(question) for _ in range(2)] == [("r1", 8), ("r2", 0)]
 
 
-def test_changed_settings_and_services_apply_to_the_next_question(known: Asking, tmp_path: Path) -> None:
-    assert known.value(STATUS)["run_id"] == "r1"
-    other = Asking(fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")]))
-    known.knowledge.rules = other.knowledge.rules
-    assert known.value(STATUS)["run_id"] == "r9"
-    known.desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
-    assert known.refusal("km-coverage-summary")[0] == "upstream_error"
-
-
 def test_threads_ask_the_index_at_the_same_time(known: Asking) -> None:
     all_ask = Barrier(8, timeout=30)
     counts: list[int] = []
@@ -134,18 +123,20 @@ def test_threads_ask_the_index_at_the_same_time(known: Asking) -> None:
     assert counts == [1] * 8
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(tmp_path: Path, fault: str) -> None:
+@pytest.mark.parametrize(("damage", "told", "what_to_do"), FAULTS)
+def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(
+    tmp_path: Path, damage: Callable[[Path], object], told: str, what_to_do: str
+) -> None:
     ##= man/spec/knowledge.md#answers
     ##% If the index is unreadable, `km-` tools that need the index MUST answer `upstream_error`, and work again
     ##% without a restart once the index is repaired.
     known = Asking(fill(tmp_path / "project"))
     whole = shutil.copytree(known.file.parent, tmp_path / "whole")
-    damage(known.file, fault)
+    damage(known.file)
     for tool, arguments in {**CALLS, STATUS: {}}.items():
         code, message, hint = known.refusal(tool, **arguments)
-        assert code == "upstream_error" and message.startswith(FAULTS[fault]), message
-        assert hint.startswith(HINTS[fault]) and str(tmp_path) not in message + hint
+        assert code == "upstream_error" and message.startswith(f"store.db: {told}"), message
+        assert hint.startswith(what_to_do) and str(tmp_path) not in message + hint
     shutil.rmtree(known.file.parent)
     shutil.copytree(whole, known.file.parent)
     for tool, arguments in {**CALLS, STATUS: {}}.items():

@@ -27,8 +27,8 @@ INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup
 UPLOAD, STORE, SEARCH = "km-upload", "km-storetext", "km-search"
 
 
-def refused(asking: Asking, tool: str, holder: str = "", /, **arguments: object) -> tuple[str, str]:
-    return asking.refusal(tool, "library", holder, **arguments)[:2]
+def refused(asking: Asking, tool: str, /, **arguments: object) -> tuple[str, str]:
+    return asking.refusal(tool, **arguments)[:2]
 
 
 def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking) -> None:
@@ -91,10 +91,10 @@ def test_a_cancelled_run_ends_its_process_and_leaves_the_index_as_it_was(kept: A
     git = HeldGit(kept.folder.parent / "held")
     kept.environ["PATH"] = git.path
     answers: list[Any] = []
-    steps: list[str] = []
+    steps: list[Any] = []
 
-    async def progress(done: float, total: float | None, message: str) -> None:
-        steps.append(message)
+    async def progress(*step: object) -> None:
+        steps.append(step[-1])
 
     async def call() -> None:
         answers.append(await kept.desk.call(INGEST, {}, Caller(progress=progress)))
@@ -127,10 +127,6 @@ VOTE = {**RATED, "vote": 1, "note": "useful", "context": {"task": "demo"}}
 VOTED = {**VOTE, "vote": 1.0, "timestamp": CLOCK.isoformat(timespec="milliseconds"), "source": "mcp.manual"}
 
 
-def votes(known: Asking) -> list[Any]:
-    return [json.loads(line) for line in (known.file.parent / "feedback.jsonl").read_text().splitlines()]
-
-
 def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
     ##= man/spec/gateway.md#feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result.
@@ -139,12 +135,9 @@ def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
     assert known.value(FEEDBACK, **VOTE) == {"status": "ok", **VOTED}
     nothing = {"vote": 0.0, "note": None, "context": None}
     assert known.value(FEEDBACK, **RATED, vote=0) == {"status": "ok", **VOTED, **nothing}
-    assert votes(known) == [VOTED, {**VOTED, **nothing}]
-
-
-def test_empty_feedback_and_feedback_on_an_unknown_chunk_are_stored_with_a_warning(known: Asking) -> None:
-    nothing: list[dict[str, Any]] = [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}]
-    for less in nothing:
+    # Empty feedback and feedback on an unknown chunk are stored with a warning.
+    empty: list[dict[str, Any]] = [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}]
+    for less in empty:
         answer = known.answer(FEEDBACK, {**RATED, **less})
         assert answer.warning == "The feedback is empty; submit a vote from -1 to 1, or a note."
     warning = "The index has no chunk with this chunk_id; the feedback was stored anyway."
@@ -153,7 +146,8 @@ def test_empty_feedback_and_feedback_on_an_unknown_chunk_are_stored_with_a_warni
     assert known.answer(FEEDBACK, VOTE).warning == ""
     known.file.unlink()
     assert known.answer(FEEDBACK, VOTE).warning == ""
-    assert len(votes(known)) == 11
+    votes = [json.loads(line) for line in (known.file.parent / "feedback.jsonl").read_text().splitlines()]
+    assert (votes[:2], len(votes)) == ([VOTED, {**VOTED, **nothing}], 13)
     fill(known.folder)
 
 
@@ -243,7 +237,7 @@ def test_a_backup_is_not_written_elsewhere(known: Asking, tmp_path: Path, answer
     assert (sorted(tmp_path.parent.iterdir()), sorted(known.folder.rglob("*"))) == before
 
 
-def test_backups_have_a_configured_folder(known: Asking, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_backups_can_be_kept_elsewhere(known: Asking, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("backups")
     (known.file.parent / "backups").symlink_to(elsewhere)
     assert refused(known, BACKUP) == ("invalid_request", '"backups" is outside the project')
@@ -262,12 +256,12 @@ def source(kept: Asking) -> Path:
     return path
 
 
-def stored(kept: Asking, relative: str, *, overwritten: bool = False) -> dict[str, object]:
+def stored(kept: Asking, relative: str, **more: bool) -> dict[str, object]:
     place = {"stored_path": str(kept.folder / relative), "relative_path": relative}
-    return {"status": "success", **place, "overwritten": overwritten, "ingest_triggered": False, "ingest_run": None}
+    return {"status": "success", **place, "overwritten": False, "ingest_triggered": False, "ingest_run": None, **more}
 
 
-def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None:
+def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path, tmp_path: Path) -> None:
     assert kept.value(UPLOAD, source_path=str(source)) == stored(kept, "docs/design.md")
     for destination, relative in (("docs/uploads/", "docs/uploads/design.md"), ("a/b.txt", "a/b.txt")):
         assert kept.value(UPLOAD, source_path=str(source), destination=destination) == stored(kept, relative)
@@ -280,16 +274,13 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
     assert (kept.folder / "tool.sh").read_text() == "echo\n"
     assert kept.value(UPLOAD, **given, overwrite=True) == stored(kept, "tool.sh", overwritten=True)
     assert refused(kept, UPLOAD, **given, overwrite=False)[0] == "invalid_request"
-
-
-def test_uploads_have_a_configured_root(kept: Asking, source: Path, tmp_path: Path) -> None:
+    # Uploads have a configured root.
     root = tmp_path / "content"
     kept.uploads = UploadRule(root=str(root), root_origin="uploads.root", docs_subdir="notes/in")
     assert kept.refusal(UPLOAD, source_path=str(source))[::2] == ("upstream_error", "check uploads.root")
     root.mkdir()
-    found = kept.value(UPLOAD, source_path=str(source))
-    assert found["stored_path"] == str(root / "notes/in/design.md")
-    assert found["relative_path"] == "notes/in/design.md"
+    place = {"stored_path": str(root / "notes/in/design.md"), "relative_path": "notes/in/design.md"}
+    assert kept.value(UPLOAD, source_path=str(source)) == {**stored(kept, ""), **place}
 
 
 def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, source: Path) -> None:
@@ -305,9 +296,7 @@ def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, so
     assert kept.value(UPLOAD, source_path=str(source), destination="y.md", ingest=False)["ingest_run"] is None
 
 
-def test_an_upload_that_is_not_indexed_is_stored_with_a_warning_or_an_error(
-    kept: Asking, source: Path, tmp_path: Path
-) -> None:
+def test_an_upload_that_is_not_indexed_has_a_warning_or_an_error(kept: Asking, source: Path, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
     ##% If the server stored a file but could not index it, the server MUST say so.
     def warning(destination: str) -> str:
@@ -361,9 +350,9 @@ def test_only_visible_files_of_the_project_are_uploaded(kept: Asking, tmp_path: 
     elsewhere = [str(source), "../notes/design.md", "/etc/passwd", "/nowhere"]
     hidden = [".env", "docs/.git/config", "secrets/key.md", "docs/plain.md", "docs/key.md", "docs/out.md"]
     for path in (*secret, *own, *hidden, *elsewhere):
-        code, message = refused(kept, UPLOAD, holder, source_path=path, destination="x.md")
+        found = kept.refusal(UPLOAD, "library", holder, source_path=path, destination="x.md")[:2]
         reason = f"it is outside {place}, hidden, ignored by git or vendored, or may contain secrets"
-        assert (code, message) == ("invalid_request", f"can't upload {quote_text(shorten_text(path))}: {reason}")
+        assert found == ("invalid_request", f"can't upload {quote_text(shorten_text(path))}: {reason}")
     assert not (kept.folder / "x.md").exists()
     for path in ("docs/spec.md", str(inside / "spec.md")):
         kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder=holder)
@@ -379,19 +368,17 @@ def test_a_text_is_stored_with_its_front_matter_and_indexed(kept: Asking) -> Non
     found = kept.value(STORE, **EVERYTHING)
     run = found.pop("ingest_run")
     relative = "docs/uploads/release-notes.md"
-    assert {**found, "ingest_run": None} == {**stored(kept, relative), "ingest_triggered": True}
+    assert {**found, "ingest_run": None} == stored(kept, relative, ingest_triggered=True)
     assert (run["success"], run["profile"]) == (True, "manual")
-    assert (kept.folder / relative).read_text() == (
-        "---\ntitle: Release Notes\nsubsystem: Deployment\ntags: [release, notes]\nmetadata: {author: agent}\n---\n\n"
-        "## Body\nDetails\n"
-    )
+    head = "title: Release Notes\nsubsystem: Deployment\ntags: [release, notes]\nmetadata: {author: agent}\n"
+    assert (kept.folder / relative).read_text() == f"---\n{head}---\n\n## Body\nDetails\n"
     (first, *_) = kept.value(SEARCH, query="details", filters={"tags": ["notes"]})["results"]
     assert (first["chunk"]["artifact_path"], first["chunk"]["subsystem"]) == (relative, "Deployment")
     assert refused(kept, STORE, **EVERYTHING) == ("invalid_request", f'"{relative}" already exists')
     assert kept.value(STORE, **{**EVERYTHING, "overwrite": True, "ingest": False})["overwritten"] is True
 
 
-def test_a_name_that_duvet_has_chosen_never_overwrites(kept: Asking) -> None:
+def test_a_name_that_duvet_has_chosen_never_overwrites_and_a_refused_text_leaves_nothing(kept: Asking) -> None:
     kept.uploads = UploadRule(overwrite=True)
     for content, title, more, number in (
         ("one", "", {}, ""),
@@ -404,9 +391,8 @@ def test_a_name_that_duvet_has_chosen_never_overwrites(kept: Asking) -> None:
         assert found["overwritten"] is False
         assert (kept.folder / found["relative_path"]).read_text().endswith(f"{content}\n")
     assert [kept.value(STORE, content="a", destination="x.md")["overwritten"] for _ in range(2)] == [False, True]
-
-
-def test_a_refused_text_leaves_nothing(kept: Asking) -> None:
+    # A refused text leaves nothing.
+    kept.uploads = UploadRule()
     before = sorted(kept.folder.rglob("*"))
     for path in ("../x.md", ".git/hooks/pre-commit.sh", ".duvet/knowledge/store.db", "duvet.config.yaml"):
         assert refused(kept, STORE, **{**EVERYTHING, "destination": path})[0] == "invalid_request"

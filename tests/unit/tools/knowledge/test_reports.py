@@ -17,6 +17,7 @@ from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 from tests.unit.tools.tool_calls import describe_calls
 
 COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
+NAMES = list(EnabledPack(KNOWLEDGE).every_name())
 
 
 def test_earlier_reports_are_kept(tmp_path: Path) -> None:
@@ -94,9 +95,9 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-WHEN = {"run_id": "r1", "profile": "local", "started_at": NOW - 60, "duration_seconds": 1.5, "success": True}
+WHEN = {"run_id": "r1", "profile": "local", "repo_head": "c1", "started_at": NOW - 60, "duration_seconds": 1.5}
 COUNTS = {"artifact_counts": {"code": 4, "doc": 3, "test": 1}, "chunk_count": 7, "changed": 8, "removed": 2}
-LAST = {**WHEN, **COUNTS, "repo_head": "c1"}
+LAST = {**WHEN, **COUNTS, "success": True}
 FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
 
 
@@ -121,20 +122,12 @@ def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path
     runs.knowledge.close()
 
 
-NAMES = list(EnabledPack(KNOWLEDGE).every_name())
-
-
-def test_every_tool_has_a_description_with_its_arguments_and_scope(indexed: Asking, answers: Snapshot) -> None:
+def test_enabled_tools_are_described_and_others_refused(indexed: Asking, tmp_path: Path, answers: Snapshot) -> None:
     one: dict[str, Any] = {"tool": "km-graph-search"}
     answers.assert_match(describe_calls(indexed.answer, [("km-help", {}), ("km-help", one)]), "help.txt")
     spec = indexed.value("km-help", include_spec=True)["spec"]
     assert indexed.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
     answers.assert_match(spec, "help.md")
-
-
-def test_unknown_tools_are_refused_with_all_names_and_disabled_tools_are_left_out(
-    indexed: Asking, tmp_path: Path
-) -> None:
     for name in ("km-recipe", "coverage_summary", "x" * 19_000):
         code, message, _ = indexed.refusal("km-help", tool=name)
         assert code == "invalid_request"

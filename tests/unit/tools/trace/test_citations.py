@@ -11,21 +11,10 @@ from duvet.config.languages import Language
 from duvet.tools.context import ProjectSnapshot
 from tests.cli.sample_project import make
 from tests.cli.tea_project import TEA_PROJECT
-from tests.unit.tools.tool_calls import (
-    FILES,
-    MAIN,
-    TEA,
-    answer,
-    ask,
-    context_in,
-    context_of,
-    describe_calls,
-    refusal,
-    value,
-)
+from tests.unit.tools.tool_calls import FILES, TEA, answer, ask, context_in, context_of, describe_calls, refusal, value
 
 CONTEXT, SUGGEST = "get_citation_context", "suggest_citation"
-LINES = tuple(MAIN.splitlines())
+LINES = tuple(FILES["src/main.rs"].splitlines())
 CUP = "2c79658776d2"
 
 
@@ -43,21 +32,21 @@ def test_a_citation_is_found_by_each_of_its_names(tmp_path: Path) -> None:
     expected = {"file_path": "src/main.rs", "line_number": 9, "context": LINES[8:9]}
     for id in [
         *(f"src/main.rs:{line}" for line in (9, 10, 11)),
-        "./src/main.rs:9",
-        "src%2Fmain.rs:9",
-        "src\\main.rs:9:1",
-        f"{tmp_path.as_posix()}/src/main.rs:9",
-        f"{path}/src/main.rs:9",
-        f"duvet://{path}/src%2Fmain.rs%3A9",
+        *("./src/main.rs:9", "src%2Fmain.rs:9", "src\\main.rs:9:1", f"{tmp_path.as_posix()}/src/main.rs:9"),
+        *(f"{path}/src/main.rs:9", f"duvet://{path}/src%2Fmain.rs%3A9"),
     ]:
         assert value(context, CONTEXT, citation_id=id, context_lines=0) == expected
 
 
-def test_the_code_below_a_long_comment_is_shown() -> None:
+def test_the_code_below_a_long_comment_is_shown_and_long_lines_are_cut() -> None:
     quoted = "".join(f"//# word {number}\n" for number in range(30))
     text = "a\n" * 9 + f"//= docs/pot.md#lid\n{quoted}" + "b\n" * 9
-    found = value(context_of({**FILES, "src/long.rs": text}), CONTEXT, citation_id="src/long.rs:12")
+    context = context_of({**FILES, "src/long.rs": text, "src/main.rs": "//= docs/pot.md#lid\n" + "x" * 501})
+    found = value(context, CONTEXT, citation_id="src/long.rs:12")
     assert (found["line_number"], found["context"]) == (10, tuple(text.splitlines()[4:45]))
+    cut = {"file_path": "src/main.rs", "line_number": 1, "context": ("//= docs/pot.md#lid", "x" * 500)}
+    told = answer(context, CONTEXT, citation_id="src/main.rs:1")
+    assert told == (cut, "Lines are cut at 500 characters.")
 
 
 @pytest.mark.parametrize("line", [2, 3, 4])
@@ -85,23 +74,12 @@ def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path) -> None
         assert refusal(context, CONTEXT, citation_id=f"{path}:1") == told
 
 
-def test_long_lines_are_cut() -> None:
-    context = context_of({**FILES, "src/main.rs": "//= docs/pot.md#lid\n" + "x" * 501})
-    assert answer(context, CONTEXT, citation_id="src/main.rs:1") == (
-        {"file_path": "src/main.rs", "line_number": 1, "context": ("//= docs/pot.md#lid", "x" * 500)},
-        "Lines are cut at 500 characters.",
-    )
-
-
 PYTHON = {"file": "tests/test_pot.py"}
 SUGGESTED: list[dict[str, Any]] = [
-    {},
-    {"line": 7},
-    {"file": "./src/pot.rs", "type": "test"},
-    {"requirement": "tea#sugar"},
+    *({}, {"line": 7}, {"file": "./src/pot.rs", "type": "test"}, {"requirement": "tea#sugar"}),
+    *({**PYTHON, "type": "test"}, {**PYTHON, "type": "implementation", "line": 4}),
+    {"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "},
 ]
-SUGGESTED += [{**PYTHON, "type": "test"}, {**PYTHON, "type": "implementation", "line": 4}]
-SUGGESTED += [{"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "}]
 
 
 def test_a_suggestion_is_written_as_its_file_writes_comments(answers: Snapshot) -> None:
@@ -124,30 +102,24 @@ def test_each_language_has_its_comment(language: Language) -> None:
     assert value(context, "validate_citation", citation=found) == {"valid": True}
 
 
-@pytest.fixture
-def on_disk(tmp_path: Path) -> ProjectSnapshot:
-    (tmp_path / "secret.rs").write_text("fn secret() {}\n")
-    folder = make(tmp_path / "tea", TEA_PROJECT)
-    (folder / "src" / "link.rs").symlink_to(tmp_path / "secret.rs")
-    return context_in(folder)
-
-
 NO_SOURCES = ["tea.md", "src", "", ".", "none.c", "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd", "/etc/passwd"]
 NO_SOURCES += ["../secret.rs", "src/../../secret.rs", "{}/secret.rs", "src/link.rs", "..\\secret.rs"]
 
 
-def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, tmp_path: Path) -> None:
+def test_a_file_that_is_no_source_gets_no_suggestion(tmp_path: Path) -> None:
+    (tmp_path / "secret.rs").write_text("fn secret() {}\n")
+    folder = make(tmp_path / "tea", TEA_PROJECT)
+    (folder / "src" / "link.rs").symlink_to(tmp_path / "secret.rs")
+    on_disk = context_in(folder)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for name in NO_SOURCES:
         code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
         assert (code, hint) == ("not_found", "use a file that matches src/**/*.rs, tests/**/*.py")
         assert message.endswith(" is not a source file of this project")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-def test_percent_signs_in_a_path_are_literal_and_absolute_paths_are_known(on_disk: ProjectSnapshot) -> None:
+    # Percent signs in a path are literal, and absolute paths are known.
     encoded = "src/%2e%2e/%2e%2e/secret.rs"
-    for name, path in ((encoded, encoded), (f"{on_disk.project.root}/src/pot.rs", "src/pot.rs")):
+    for name, path in ((encoded, encoded), (f"{folder}/src/pot.rs", "src/pot.rs")):
         assert value(on_disk, SUGGEST, requirement=CUP, file=name)["file_path"] == path
     message = f"{encoded} does not exist, so it has no line 1"
     told = ("invalid_request", message, "omit line, or create the file first")
