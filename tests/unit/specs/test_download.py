@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,6 @@ from duvet.specs.library import Policy
 from tests.unit.specs.download_server import Held, at_work, text
 
 HTTP = Policy(allow_http=True)
-Call = tuple[str, str | None, int]
 
 
 def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
@@ -43,52 +42,39 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "specifications" / "host" / "tea.txt"
 
 
-@pytest.mark.parametrize("kind", ["good", "moved"])
-def test_a_download_is_stored(kind: str, held: Held, path: Path) -> None:
-    assert fetch(f"{held.url}/{kind}/pot", path) == text("pot")
-    assert content(path.parent) == {"tea.txt": text("pot")}
-    assert held.client == ("text/plain", f"duvet/{version('duvet-cli')}")
+def test_a_download_is_stored(held: Held, path: Path) -> None:
+    for kind in ("good", "moved"):
+        assert fetch(f"{held.url}/{kind}/{kind}", path) == text(kind)
+        assert content(path.parent) == {"tea.txt": text(kind)}
+        assert held.client == ("text/plain", f"duvet/{version('duvet-cli')}")
 
 
-@pytest.mark.parametrize(
-    ("name", "policy", "why"),
-    [
-        ("bad/a", HTTP, "the server answered 404 Not Found"),
-        ("page/a", HTTP, "the response is an HTML page, expected text or Markdown"),
-        ("good/a", Policy(allow_http=True, max_bytes=10), "larger than the limit of 10 bytes"),
-        ("slow/a", Policy(allow_http=True, seconds=0.1), "took longer than 0.1 seconds"),
-        ("round/a", HTTP, "more than 10 redirects"),
-        ("good/a", Policy(), "plain HTTP is not allowed"),
-        ("good/a", Policy(offline=True), "downloads are disabled"),
-        ("ftp://example.com/tea.txt", Policy(), "downloads over ftp are not supported"),
-    ],
-)
-def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy: Policy, why: str) -> None:
+def test_unsafe_downloads_are_refused(held: Held, path: Path) -> None:
     ##= man/spec/trace.md#downloads
     ##% With `--offline`, duvet MUST NOT download anything.
     ##= man/spec/trace.md#downloads
     ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
     ##= man/spec/trace.md#downloads
     ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a file.
-    remedies = {
-        "plain HTTP is not allowed": "use https:// or --allow-http, or ",
-        "downloads are disabled": "leave out --offline, or ",
-    }
     held.held = {"/slow/a"}
-    url = name if "://" in name else f"{held.url}/{name}"
-    with pytest.raises(FetchError) as caught:
-        fetch(url, path, policy)
-    hint = f"{remedies.get(why, '')}save the specification's text as {path}"
-    assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", hint)
-    assert not path.parent.exists()
-
-
-@pytest.mark.parametrize("name", ["cut/a", "away/a", "http://127.0.0.1:1/nobody-answers"])
-def test_refused_responses(held: Held, path: Path, name: str) -> None:
-    url = name if "://" in name else f"{held.url}/{name}"
-    with pytest.raises(FetchError, match=f"^could not download {re.escape(url)}: "):
-        fetch(url, path)
-    assert not path.parent.exists()
+    for name, policy, why, remedy in [
+        ("bad/a", HTTP, "the server answered 404 Not Found", ""),
+        ("page/a", HTTP, "the response is an HTML page, expected text or Markdown", ""),
+        ("good/a", Policy(allow_http=True, max_bytes=10), "larger than the limit of 10 bytes", ""),
+        ("slow/a", Policy(allow_http=True, seconds=0.1), "took longer than 0.1 seconds", ""),
+        ("round/a", HTTP, "more than 10 redirects", ""),
+        ("good/a", Policy(), "plain HTTP is not allowed", "use https:// or --allow-http, or "),
+        ("good/a", Policy(offline=True), "downloads are disabled", "leave out --offline, or "),
+        ("ftp://example.com/tea.txt", Policy(), "downloads over ftp are not supported", ""),
+        *((name, HTTP, "", "") for name in ("cut/a", "away/a", "http://127.0.0.1:1/nobody-answers")),
+    ]:
+        url = name if "://" in name else f"{held.url}/{name}"
+        with pytest.raises(FetchError, match=f"^could not download {re.escape(url)}: ") as caught:
+            fetch(url, path, policy)
+        if why:
+            hint = f"{remedy}save the specification's text as {path}"
+            assert (str(caught.value).partition(": ")[2], caught.value.hint) == (why, hint)
+        assert not path.parent.exists()
 
 
 def test_a_redirect_never_leaves_https() -> None:
@@ -162,36 +148,29 @@ def test_endless_downloads_make_room_for_others_and_are_ignored_later(held: Held
     Thread(target=finish, daemon=True).start()
     files = {f"{held.url}{path}": str(tmp_path / path[1:]) for path in [*stuck, "/good/late"]}
     found = download_texts(files, Policy(allow_http=True, seconds=2), Watched()).values()
-    assert [str(one).rpartition(": ")[2] for one in found] == [
-        *["took longer than 2 seconds"] * len(stuck),
-        str(text("late")),
-    ]
+    late = ["took longer than 2 seconds"] * len(stuck)
+    assert [str(one).rpartition(": ")[2] for one in found] == [*late, str(text("late"))]
     assert content(tmp_path) == {"good/late": text("late")}
 
 
-@pytest.mark.parametrize(
-    ("paths", "found"),
-    [
+def test_one_file_is_downloaded_once(held: Held, tmp_path: Path) -> None:
+    cases: list[tuple[list[str], dict[str, str | bytes]]] = [
         (["/good/a", "/good/b", "/bad/c"], {"/good/a": text("a")}),
         (["/bad/a", "/good/b", "/good/c"], {"/bad/a": "the server answered 404 Not Found", "/good/b": text("b")}),
-    ],
-)
-def test_one_file_is_downloaded_once(
-    held: Held, tmp_path: Path, paths: list[str], found: dict[str, str | bytes]
-) -> None:
-    assert downloaded(held, dict.fromkeys(paths, tmp_path / "tea.txt")) == found
-    assert (held.seen, content(tmp_path)) == (list(found), {"tea.txt": list(found.values())[-1]})
+    ]
+    for paths, found in cases:
+        held.seen.clear()
+        (tmp_path / "tea.txt").unlink(missing_ok=True)
+        assert downloaded(held, dict.fromkeys(paths, tmp_path / "tea.txt")) == found
+        assert (held.seen, content(tmp_path)) == (list(found), {"tea.txt": list(found.values())[-1]})
 
 
-@pytest.mark.parametrize("names", [["tea", "tea/pot"], ["tea/pot", "tea"]])
-def test_a_file_and_a_folder_of_one_name_conflict_and_the_first_wins(
-    held: Held, tmp_path: Path, names: list[str]
-) -> None:
-    paths = [f"/good/{name}" for name in names]
-    urls = {f"{held.url}{path}": str(tmp_path / path[1:]) for path in paths}
-    first, second = download_texts(urls, HTTP, Progress()).values()
-    assert (first, type(second)) == (text("tea"), OutputError)
-    assert content(tmp_path) == {paths[0][1:]: text("tea")}
+def test_a_file_and_a_folder_of_one_name_conflict_and_the_first_wins(held: Held, tmp_path: Path) -> None:
+    for folder, names in ((tmp_path / "1", ["tea", "tea/pot"]), (tmp_path / "2", ["tea/pot", "tea"])):
+        urls = {f"{held.url}/good/{name}": str(folder / name) for name in names}
+        first, second = download_texts(urls, HTTP, Progress()).values()
+        assert (first, type(second)) == (text("tea"), OutputError)
+        assert content(folder) == {names[0]: text("tea")}
 
 
 def test_forbidden_downloads_show_no_progress(held: Held, tmp_path: Path) -> None:
@@ -285,51 +264,33 @@ class Connection(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def clients() -> Iterator[DownloadClients]:
-    clients = DownloadClients(HTTP)
-    yield clients
-    clients.close()
-
-
-@pytest.mark.parametrize(
-    ("names", "answers", "calls"),
-    [
-        # The next download uses the connection, without what the server wants to know of it.
-        (["a", "b"], ["a", "b"], [("a", None, 1), ("b", None, 1)]),
-        # A server that has hung up meanwhile is called again, and one that hangs up is not.
-        (["a", "once"], ["a", "once"], [("a", None, 1), ("once", None, 1), ("once", None, 2)]),
-        (["never"], ["Server disconnected"], [("never", None, 1)]),
-        # An answer is never asked for twice.
-        (
-            ["a", "absent", "b"],
-            ["a", "the server answered 404 Not Found", "b"],
-            [("a", None, 1), ("absent", None, 1), ("b", None, 2)],
-        ),
-    ],
-)
-def test_connections_are_kept(
-    names: list[str], answers: list[str], calls: list[Call], clients: DownloadClients, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connections_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with at_work(Connections()) as server:
-        for name, answer in zip(names, answers, strict=True):
-            url = f"http://127.0.0.1:{server.server_port}/{name}"
-            try:
-                assert clients.fetch(url, lambda size: None).decode() == answer
-            except FetchRefusal as refusal:
-                assert answer in str(refusal)
-        assert server.calls == calls
+    refusals = {"never": "Server disconnected", "absent": "the server answered 404 Not Found"}
+    for calls in (
+        # The next download uses the connection, without what the server wants to know of it.
+        [("a", None, 1), ("b", None, 1)],
+        # A server that has hung up meanwhile is called again, and one that hangs up is not.
+        [("a", None, 1), ("once", None, 1), ("once", None, 2)],
+        [("never", None, 1)],
+        # An answer is never asked for twice.
+        [("a", None, 1), ("absent", None, 1), ("b", None, 2)],
+    ):
+        with at_work(Connections()) as server, closing(DownloadClients(HTTP)) as clients:
+            for name in dict.fromkeys(name for name, *_ in calls):
+                url = f"http://127.0.0.1:{server.server_port}/{name}"
+                try:
+                    assert (clients.fetch(url, lambda size: None).decode(), name in refusals) == (name, False)
+                except FetchRefusal as refusal:
+                    assert refusals[name] in str(refusal)
+            assert server.calls == calls
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "why"),
-    [("HTTP_PROXY", "foo://host", "foo://host"), ("SSL_CERT_FILE", "/no/such/file", "No such file or directory")],
-)
-def test_settings_of_the_environment_that_no_client_can_use(
-    monkeypatch: pytest.MonkeyPatch, clients: DownloadClients, name: str, value: str, why: str
-) -> None:
-    monkeypatch.setenv(name, value)
-    for _ in range(2):
-        with pytest.raises(FetchRefusal, match=why):
-            clients.fetch("http://host.example/a", lambda size: None)
+def test_settings_of_the_environment_that_no_client_can_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy, file = ("HTTP_PROXY", "foo://host", "foo://host"), ("SSL_CERT_FILE", "/no/such/file", "No such file")
+    for name, value, why in (proxy, file):
+        with monkeypatch.context() as patch, closing(DownloadClients(HTTP)) as clients:
+            patch.setenv(name, value)
+            for _ in range(2):
+                with pytest.raises(FetchRefusal, match=why):
+                    clients.fetch("http://host.example/a", lambda size: None)

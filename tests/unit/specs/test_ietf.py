@@ -29,25 +29,17 @@ def body(text: str) -> list[str]:
     return lines
 
 
-def test_a_section_has_title_lines_and_offsets() -> None:
-    section = Section("section-1", "Über", (4, 9), "Über", ("   é MUST", "", "   be."), (11, 22, 25))
-    assert ietf.parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
-
-
-def test_text_without_headings_has_no_sections() -> None:
+def test_sections_are_found() -> None:
     for text in [
         *("", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"),
         # Other titles need a number, and those that don't stand between empty lines.
         *(
             f"\n{title}\n\n   a\n"
-            for title in ("Introduction", "abstract", "References ", " References", "References:")
+            for title in ["Introduction", "abstract", "References ", " References", "References:"]
         ),
         *("Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"),
     ]:
         assert outline(text) == []
-
-
-def test_sections_are_found() -> None:
     ##= man/spec/trace.md#specifications
     ##% In IETF text, duvet MUST find sections by number, appendices by letter, and sections without a number, such as
     ##% `References`, by title.
@@ -82,9 +74,6 @@ def test_sections_are_found() -> None:
     }
     for text, expected in expectations.items():
         assert outline(text) == expected
-
-
-def test_titles_without_a_number() -> None:
     named = (
         "Abstract|Acknowledgement|Acknowledgements|Acknowledgments|Appendix|AUTHORS' ADDRESSES|Author's Address"
         "|Authors' Addresses|Contributors|Copyright Notice|Editors' Addresses|Full Copyright Statement|IANA Considerations"
@@ -96,15 +85,12 @@ def test_titles_without_a_number() -> None:
         assert outline(f"\n{title}\n\n   a\n") == [(f"name-{make_anchor(title)}", title, ["   a"])]
 
 
-def test_blank_and_indented_lines_are_kept() -> None:
+def test_blank_lines_are_kept_and_page_headers_and_footers_removed() -> None:
     for text, lines in [
         ("5. x | y\n\n2. f(\n\n2. ; c", ["5. x | y", "", "2. f(", "", "2. ; c"]),
         ("   a\n\n \n\t\n   b\n\n   c", ["   a", "", "   b", "", "   c"]),
         # A page boundary becomes one empty line.
-        (
-            "   a\n\n\nDoe     Informational     [Page 1]\n\f\nRFC 1      Title      May 1999\n\n   b",
-            ["   a", "", "   b"],
-        ),
+        ("   a\n\n\nDoe   Informational   [Page 1]\n\f\nRFC 1    Title    May 1999\n\n   b", ["   a", "", "   b"]),
         # A header counts as the empty line before others.
         ("   a\n[Page 1]\n\n   b", ["   a", "   b"]),
         ("   a\n\n[Page 1]\n\n   b", ["   a", "", "   b"]),
@@ -118,9 +104,6 @@ def test_blank_and_indented_lines_are_kept() -> None:
         ("   a\n\u3000\u2028\n   b", ["   a", "", "   b"]),
     ]:
         assert body(text) == lines
-
-
-def test_page_headers_and_footers_are_removed() -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST ignore page headers and footers in IETF text.
     for line in [*HEADS.split("|"), *LINES.split("|")]:
@@ -128,7 +111,9 @@ def test_page_headers_and_footers_are_removed() -> None:
         assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 
 
-def test_offsets_point_into_the_text() -> None:
+def test_a_section_has_title_lines_and_offsets() -> None:
+    whole = Section("section-1", "Über", (4, 9), "Über", ("   é MUST", "", "   be."), (11, 22, 25))
+    assert ietf.parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (whole,)
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
     first, second = ietf.parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
@@ -170,9 +155,6 @@ def test_headings_are_recognised() -> None:
         ("Appendix 3 Title", "appendix-3", (3,), "Title", 11),
     ]:
         assert ietf.parse_heading(line) == ietf.NumberedHeading(id, numbers, title, column)
-
-
-def test_other_lines_are_no_headings() -> None:
     others = (
         "| 1. Indented|Title|1.Title|1) Title|A Title|A1|A.|AB. Title|Appendix  A|Appendix AB|Appendix a. Title|appendix A"
         "|0. Zero|A.0 Zero|200. Large|1.200 Large|99999999999999999999 Large|1..2 Gap|. Nothing|.1 Nothing"
@@ -192,10 +174,7 @@ def test_section_numbers_must_be_in_order() -> None:
             before, after = (ietf.parse_heading(f"{number}. x") for number in pair.split())
             assert before and after
             assert ietf.is_successor(after.numbers, before.numbers) is expected, pair
-
-
-def test_valid_successors_of_a_heading() -> None:
-    for line, last, after_break, expected in [
+    for line, last, after_break, is_valid in [
         # A line after a break needs no order, unless there is a bar inside its title.
         ("7. Seven", (1,), True, True),
         ("7. Seven", None, True, True),
@@ -212,7 +191,7 @@ def test_valid_successors_of_a_heading() -> None:
         ("2 a", None, False, False),
     ]:
         heading = ietf.parse_heading(line)
-        assert heading is not None and ietf.can_be_heading(heading, last, after_break=after_break) is expected
+        assert heading is not None and ietf.can_be_heading(heading, last, after_break=after_break) is is_valid
 
 
 HEADER = """
@@ -395,9 +374,8 @@ def test_sections_and_requirements(shared: Path) -> None:
         rfc, requirements = expected["rfc"], expected["requirements"]
         sections = ietf.parse_ietf((shared / "rfc" / f"rfc{rfc}.txt").read_bytes())
         digests = [sha256("\n".join(one.lines).encode()).hexdigest()[:16] for one in sections]
-        assert [
-            [one.id, one.title, len(one.lines), digest] for one, digest in zip(sections, digests, strict=True)
-        ] == expected["sections"], rfc
+        shown = [[one.id, one.title, len(one.lines), digest] for one, digest in zip(sections, digests, strict=True)]
+        assert shown == expected["sections"], rfc
         found = {
             section.id: [[one.level.name, "\n".join(one.pieces) + "\n"] for one in extract_requirements(section)]
             for section in sections

@@ -34,14 +34,12 @@ def ids(specification: Specification) -> list[str]:
 
 
 def test_names_and_formats() -> None:
+    url = locate_specification("https://EXAMPLE.com/tea.md")
     for locator, path, name, title, description, format, sections in [
         (Locator("tea.md"), "tea.md", "Tea", "Tea", ABOUT, Format.MARKDOWN, ["tea", "pot"]),
         (Locator("pot.txt"), "pot.txt", "RFC 99901", "", "The Pot Protocol", Format.IETF, ["section-1"]),
         # A URL has its text in the folder of downloads.
-        (
-            *(locate_specification("https://EXAMPLE.com/tea.md"), "d/example.com/tea.txt", "Tea", "Tea", ABOUT),
-            *(Format.MARKDOWN, ["tea", "pot"]),
-        ),
+        (url, "d/example.com/tea.txt", "Tea", "Tea", ABOUT, Format.MARKDOWN, ["tea", "pot"]),
         # Without headings the file gives the name, else the first heading.
         (Locator("a/plain.md"), "a/plain.md", "plain", "", "text", Format.MARKDOWN, []),
         (Locator("a/plain.txt"), "a/plain.txt", "plain", "", "", Format.IETF, []),
@@ -53,15 +51,12 @@ def test_names_and_formats() -> None:
         assert ids(found) == sections
 
 
-def test_nothing_is_parsed_twice() -> None:
+def test_nothing_is_parsed_or_downloaded_twice() -> None:
     shelf = library()
     one, two = shelf.load(Locator("tea.md")), shelf.load(Locator("./tea.md"))
     assert shelf.load(Locator("tea.md")) is one
     assert (one.sections is two.sections, one.data is two.data, two.url) == (True, True, "tea.md")
     assert shelf.load(Locator("tea.md", format=Format.IETF)).sections == ()
-
-
-def test_missing_specifications_are_downloaded_once() -> None:
     wanted: list[dict[str, str]] = []
 
     def fetcher(missing: dict[str, str]) -> dict[str, DownloadOutcome]:
@@ -118,7 +113,7 @@ def specification(path: str, name: str = "") -> Specification:
     return Specification("", name, Locator(path), path, path, Format.IETF, "", "", b"", ())
 
 
-def test_ietf_name() -> None:
+def test_specifications_have_names_and_short_ids() -> None:
     for path, front, name in [
         ("d/www.rfc-editor.org/rfc/rfc2324.txt", "", "RFC 2324"),
         ("RFC0791", "", "RFC 791"),
@@ -128,9 +123,6 @@ def test_ietf_name() -> None:
         ("draft-ietf-tea-00.txt", "Internet-Draft\n\nUpdates RFC: none", "draft-ietf-tea-00"),
     ]:
         assert name_ietf_specification(path, front) == name
-
-
-def test_each_specification_has_a_short_id() -> None:
     for specifications, ids in [
         (
             [specification("d/rfc2324.txt", "RFC 2324"), specification("My Größe.v1.md"), specification("#.md")],

@@ -44,39 +44,26 @@ def test_targets_are_resolved() -> None:
             assert [f"{one.code} {one.message}" for one in caught.value.problems] == [message]
 
 
-def test_locate_takes_a_path_as_it_is() -> None:
-    assert [
-        locator.locate_specification(name).name for name in ("a/./b//c.md", "./a", "../a", "/a/", "", "other://Host")
-    ] == ["a/b/c.md", "./a", "../a", "/a", "", "other://Host"]
-    with pytest.raises(ProblemsError, match=r'Could not resolve file "a.0b"'):
-        locator.locate_specification("a\0b")
-
-
 @given(st.permutations(IN_ORDER))
 def test_locators_are_ordered(locators: list[Locator]) -> None:
     assert sorted(locators, key=locator.locator_key) == IN_ORDER
 
 
-def test_paths_are_displayed_relative_to_the_project() -> None:
+def test_locate_takes_a_path_as_it_is_and_shows_it_relative_to_the_project() -> None:
+    names = {
+        "a/./b//c.md": "a/b/c.md",
+        "./a": "./a",
+        "../a": "../a",
+        "/a/": "/a",
+        "": "",
+        "other://Host": "other://Host",
+    }
+    assert {name: locator.locate_specification(name).name for name in names} == names
+    with pytest.raises(ProblemsError, match=r'Could not resolve file "a.0b"'):
+        locator.locate_specification("a\0b")
     locators = [Locator("/w/a.md"), Locator("/worse/a.md"), Locator("a.md"), Locator("https://w/", True)]
     assert [locator.format_locator(one, "/w") for one in locators] == ["a.md", "/worse/a.md", "a.md", "https://w/"]
     assert [locator.format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
-
-
-def test_urls_are_normalised() -> None:
-    for text, normal in [
-        ("https://www.rfc-editor.org/rfc/rfc2324", "https://www.rfc-editor.org/rfc/rfc2324"),
-        ("HTTPS://EXAMPLE.com", "https://example.com/"),
-        ("https://example.com:443/s.md", "https://example.com/s.md"),
-        ("http://example.com:8080/s.md", "http://example.com:8080/s.md"),
-        ("https://user@example.com/s.md", "https://user@example.com/s.md"),
-        ("https://example.com/a/./b/../c", "https://example.com/a/c"),
-        ("https://example.com/a b/ü?q=é", "https://example.com/a%20b/%C3%BC?q=%C3%A9"),
-        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
-        ("ftp://example.com/s.md", "ftp://example.com/s.md"),
-        ("other://Host/S", "other://Host/S"),
-    ]:
-        assert locator.normalise_url(text) == normal
 
 
 @given(st.sampled_from(["https", "http"]), st.lists(st.sampled_from(PIECES.split()), max_size=8))
@@ -98,7 +85,20 @@ def parsed(text: str) -> str | None:
     return None if url.hostname in (".", "..") else url.href
 
 
-def test_a_url_without_a_host_is_named() -> None:
+def test_urls_are_normalised_or_refused() -> None:
+    for text, normal in [
+        ("https://www.rfc-editor.org/rfc/rfc2324", "https://www.rfc-editor.org/rfc/rfc2324"),
+        ("HTTPS://EXAMPLE.com", "https://example.com/"),
+        ("https://example.com:443/s.md", "https://example.com/s.md"),
+        ("http://example.com:8080/s.md", "http://example.com:8080/s.md"),
+        ("https://user@example.com/s.md", "https://user@example.com/s.md"),
+        ("https://example.com/a/./b/../c", "https://example.com/a/c"),
+        ("https://example.com/a b/ü?q=é", "https://example.com/a%20b/%C3%BC?q=%C3%A9"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ("ftp://example.com/s.md", "ftp://example.com/s.md"),
+        ("other://Host/S", "other://Host/S"),
+    ]:
+        assert locator.normalise_url(text) == normal
     for text, message in [
         ("file:///spec.md", 'file URLs are not supported: "file:///spec.md"'),
         ("other:///spec.md", 'the URL "other:///spec.md" has no host'),
@@ -129,7 +129,7 @@ def test_every_address_of_an_rfc_is_one() -> None:
         assert locator.canonical_url(url) == canonical
 
 
-def test_a_download_has_a_path_in_the_cache() -> None:
+def test_paths_of_downloads_and_their_extensions() -> None:
     for url, path in [
         ("https://tools.ietf.org/rfc/rfc2324.html", "d/www.rfc-editor.org/rfc/rfc2324.txt"),
         ("https://example.com/a/spec.md", "d/example.com/a/spec.txt"),
@@ -142,9 +142,6 @@ def test_a_download_has_a_path_in_the_cache() -> None:
         ("other://Host", "d/Host.txt"),
     ]:
         assert locator.cache_path(url, "d") == path
-
-
-def test_urls_and_extensions() -> None:
     assert [locator.is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
     assert [locator.strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
@@ -155,28 +152,15 @@ def specification(format: Format, titles: dict[str, str]) -> Specification:
     return Specification("s", "S", Locator("s"), "s", "s", format, "", "", b"", sections)
 
 
-RFC = specification(
-    Format.IETF,
-    {
-        "section-1": "Introduction",
-        "section-2": "Body",
-        "section-2.1": "Head of the Body",
-        "appendix-A": "Tail",
-        "name-references": "References",
-    },
-)
+TITLES = {"section-1": "Introduction", "section-2": "Body", "section-2.1": "Head of the Body", "appendix-A": "Tail"}
+RFC = specification(Format.IETF, {**TITLES, "name-references": "References"})
 PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "": ""})
 
 
 def test_ids_of_ietf_text_may_lack_their_prefix() -> None:
     for wanted, id in [
-        ("section-2.1", "section-2.1"),
-        ("2.1", "section-2.1"),
-        ("appendix-2.1", "section-2.1"),
-        ("section-section-2.1", "section-2.1"),
-        ("A", "appendix-A"),
-        ("section-A", "appendix-A"),
-        ("section-appendix-A", "appendix-A"),
+        *((name, "section-2.1") for name in ("section-2.1", "2.1", "appendix-2.1", "section-section-2.1")),
+        *((name, "appendix-A") for name in ("A", "section-A", "section-appendix-A")),
         ("name-references", "name-references"),
         *((name, None) for name in ("", "section-", "a", "references", "name-introduction", "2.1.")),
         ("appendix-section-1", None),
@@ -185,10 +169,7 @@ def test_ids_of_ietf_text_may_lack_their_prefix() -> None:
         assert (None if index is None else RFC.sections[index].id) == id
 
 
-def test_nearest_sections_of_ietf_text() -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
-    ##% suggest similar specifications and sections.
+def test_nearest_sections() -> None:
     for wanted, near in [
         ("section-2.11", ["section-2.1"]),
         ("name-introduction", ["section-1"]),
@@ -197,9 +178,6 @@ def test_nearest_sections_of_ietf_text() -> None:
         ("", []),
     ]:
         assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
-
-
-def test_nearest_sections_by_their_own_letters() -> None:
     for wanted, near in [
         ("認証", ["ren-zheng"]),
         ("認證", ["ren-zheng-1"]),
@@ -208,11 +186,8 @@ def test_nearest_sections_by_their_own_letters() -> None:
     ]:
         titles = {"ren-zheng": "認証", "ren-zheng-1": "認證", "uberblick-a": "Überblick A"}
         assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted) == near
-
-
-def test_sections_of_markdown() -> None:
-    wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
-    assert [locator.find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
+    names = ["sub-part", "", "section-sub-part", "Sub-Part"]
+    assert [locator.find_section_index(PAGE, id) for id in names] == [1, 2, None, None]
     assert locator.SectionNames(PAGE.sections).find_nearest("Sub-Parts") == ["sub-part"]
     assert locator.SectionNames(()).find_nearest("x") == []
     many = specification(Format.MARKDOWN, {f"pot-{number}": "Cups" for number in (3, 1, 4, 2)})

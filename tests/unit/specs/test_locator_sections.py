@@ -58,9 +58,6 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
 
 def test_a_path_of_headings_is_a_name() -> None:
     ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above them, as in
-    ##% `requirement-2/acceptance-criteria`.
-    ##= man/spec/trace.md#sections
     ##% duvet MUST number sections with the same path of headings, such as `notes~2` for the second.
     for name, names in [
         ("acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
@@ -92,13 +89,10 @@ def test_a_path_of_headings_is_a_name() -> None:
         assert (None if index is None else known.sections[index].name) == (names[0] if len(names) == 1 else None)
 
 
-def test_without_paths_only_ids_are_names() -> None:
+def test_names_that_are_ids() -> None:
     known = specification(parse_markdown(FEATURE.encode()).sections)
     names = ["acceptance-criteria", "acceptance-criteria-1", "requirement-2/acceptance-criteria", "/notes"]
     assert [find(known, name) for name in names] == [["acceptance-criteria"], ["acceptance-criteria-1"], [], []]
-
-
-def test_a_heading_that_looks_like_the_id_of_another() -> None:
     known = parse("# A\n## Pot\n## Pot\n## Pot 1\n")
     assert [one.name for one in known.sections] == ["a", "pot~1", "pot~2", "a/pot-1"]
     assert [find(known, name) for name in ("pot-1", "a/pot-1", "pot")] == [["pot~2"], ["a/pot-1"], ["pot~1", "pot~2"]]
@@ -115,9 +109,8 @@ def write(headings: Sequence[tuple[int, str]]) -> str:
 def test_each_section_has_a_name_of_its_own(headings: list[tuple[int, str]]) -> None:
     known = parse(write(headings))
     assert [find(known, one.name) for one in known.sections] == [[one.name] for one in known.sections]
-    assert [find(known, one.id)[-1:] for one in known.sections if one.id != one.anchors[-1]] == [
-        [one.name] for one in known.sections if one.id != one.anchors[-1]
-    ]
+    others = [one for one in known.sections if one.id != one.anchors[-1]]
+    assert [find(known, one.id)[-1:] for one in others] == [[one.name] for one in others]
 
 
 @given(HEADINGS, st.integers(0, 9), st.integers(1, 4), st.sampled_from(["a", "b", "new"]))
@@ -212,20 +205,11 @@ def test_a_text_of_several_rfcs() -> None:
     ]
     known = specification(sections, Format.IETF)
     names = ["section-1", "1", "rfc8174/section-1", "rfc8174/1", "3", "section-2", "rfc2119/section-3"]
-    assert [find(known, name) for name in names] == [
-        ["rfc2119/section-1", "rfc8174/section-1"],
-        ["rfc2119/section-1", "rfc8174/section-1"],
-        ["rfc8174/section-1"],
-        ["rfc8174/section-1"],
-        ["rfc8174/section-3"],
-        ["rfc2119/section-2"],
-        [],
-    ]
+    both, last = ["rfc2119/section-1", "rfc8174/section-1"], ["rfc8174/section-1"]
+    expected = [both, both, last, last, ["rfc8174/section-3"], ["rfc2119/section-2"], []]
+    assert [find(known, name) for name in names] == expected
     plain = parse_ietf(COMPOSITE.encode())
     assert [one.id for one in plain] == ["section-2", "name-abstract", "section-1", "section-3"]
-
-
-def test_the_name_of_a_text_of_several_rfcs_is_that_of_its_file() -> None:
     tree = MemoryTree({"bcp14.txt": COMPOSITE.encode()})
     locator = locate_specification("bcp14.txt")
     assert Library(tree, "d", forms={}).load(locator).name == "bcp14"
@@ -242,23 +226,15 @@ def test_a_repeated_number_is_told_apart_by_its_title() -> None:
         ("section-2/other-2", "Other", ("   d",)),
     ]
     known = specification(sections, Format.IETF)
-    assert [find(known, name) for name in ("2", "section-2", "section-2/two")] == [
-        ["section-2/two", "section-2/other", "section-2/other-2"],
-        ["section-2/two", "section-2/other", "section-2/other-2"],
-        ["section-2/two"],
-    ]
+    twos = ["section-2/two", "section-2/other", "section-2/other-2"]
+    assert [find(known, name) for name in ("2", "section-2", "section-2/two")] == [twos, twos, twos[:1]]
 
 
 def test_ids_of_specifications_by_rank() -> None:
     names = ["https://x/rfc1.txt", "a/rfc1.txt", "b/rfc1.txt"]
     rank = {"b/rfc1.txt": -2, "a/rfc1.txt": -1, "https://x/rfc1.txt": 0}
-    known = [
-        Specification("", "RFC 1", locate_specification(name), name, name, Format.IETF, "", "", b"", ())
-        for name in names
-    ]
+    located = [(locate_specification(name), name) for name in names]
+    known = [Specification("", "RFC 1", one, name, name, Format.IETF, "", "", b"", ()) for one, name in located]
     found = assign_ids(known, rank=lambda one: rank[one.locator.name])
-    assert [(one.locator.name, one.id) for one in found] == [
-        ("https://x/rfc1.txt", "rfc1-3"),
-        ("a/rfc1.txt", "rfc1-2"),
-        ("b/rfc1.txt", "rfc1"),
-    ]
+    ids = [(one.locator.name, one.id) for one in found]
+    assert ids == [("https://x/rfc1.txt", "rfc1-3"), ("a/rfc1.txt", "rfc1-2"), ("b/rfc1.txt", "rfc1")]

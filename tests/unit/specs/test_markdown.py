@@ -34,22 +34,7 @@ def lines(text: str) -> list[str | None]:
     return shown
 
 
-def test_a_document_has_a_title_a_description_and_sections() -> None:
-    assert parse_markdown(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n") == MarkdownDocument(
-        title="Main *part*",
-        description="lost",
-        sections=(
-            Section("sub", "Sub", (9, 12), "Sub", (), ()),
-            Section("main-part", "Main *part*", (16, 27), "Main *part*", ("It MUST.", "", "", "End"), (29, 38, 39, 40)),
-        ),
-    )
-
-
-def test_an_empty_document_has_no_sections() -> None:
-    assert parse_markdown(b"") == parse_markdown(b"\n \n") == MarkdownDocument("", "", ())
-
-
-def test_headings_become_titles() -> None:
+def test_headings_become_titles_and_ids() -> None:
     for heading, id, title in [
         ("# `code` title", "title", " title"),
         ("# X's *em* `code`", "x-s-em-code", "X's *em* `code`"),
@@ -92,14 +77,20 @@ def test_headings_become_titles() -> None:
         ("a\n {#b}\n===", "b", "a "),
     ]:
         assert titles(heading + "\n") == [(id, title)]
-
-
-def test_an_id_is_given_once() -> None:
     ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
     assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
 
 
-def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
+def test_a_document_has_a_title_a_description_and_sections() -> None:
+    assert parse_markdown(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n") == MarkdownDocument(
+        title="Main *part*",
+        description="lost",
+        sections=(
+            Section("sub", "Sub", (9, 12), "Sub", (), ()),
+            Section("main-part", "Main *part*", (16, 27), "Main *part*", ("It MUST.", "", "", "End"), (29, 38, 39, 40)),
+        ),
+    )
+    assert parse_markdown(b"") == parse_markdown(b"\n \n") == MarkdownDocument("", "", ())
     assert parse_markdown(b"## Sub\n\nFirst\nsecond\n======\n\n# Third\n").title == "First second"
     assert parse_markdown(b"## Sub\n").title == ""
 
@@ -213,7 +204,6 @@ def test_any_text_is_parsed(text: str) -> None:
     for section in found:
         start, end = section.heading
         assert data[start:end].decode() == section.full_title
-        assert [line.encode() for line in section.lines] == [
-            data[at : at + len(line.encode())] for at, line in zip(section.starts, section.lines, strict=True)
-        ]
+        for at, line in zip(section.starts, section.lines, strict=True):
+            assert data[at : at + len(line.encode())] == line.encode()
         assert all(0 < row < len(section.lines) for row in section.breaks)

@@ -102,10 +102,8 @@ def test_rows_with_only_a_keyword() -> None:
     assert list_requirements(table) == ["MUST: The pot is warm", "MUST: MUST b"]
     (section,) = sections(f"# Spec\n\n{table}")
     assert section.plain
-    assert [(one.reason, one.text) for one in section.plain.uncounted] == [
-        ("keyword without other words", "MUST"),
-        ("keyword without other words", "SHALL"),
-    ]
+    reason = "keyword without other words"
+    assert [(one.reason, one.text) for one in section.plain.uncounted] == [(reason, "MUST"), (reason, "SHALL")]
 
 
 def test_code_comments_and_front_matter_hold_no_requirements() -> None:

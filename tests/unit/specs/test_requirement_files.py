@@ -7,13 +7,8 @@ from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Section, Source
-from duvet.specs.requirement_files import (
-    make_requirement_file,
-    read_requirement_file,
-    read_requirements_checked,
-    read_requirements_plain,
-    render_rust_file,
-)
+from duvet.specs import requirement_files
+from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked, read_requirements_plain
 from duvet.text import trim
 from tests.problems import show_problem
 
@@ -85,7 +80,7 @@ def test_every_name_of_a_table() -> None:
         assert [one.kind for one in plain or ()] == [one.kind for one in checked[0]] == [kind]
 
 
-def test_inline_tables_and_tags() -> None:
+def test_inline_tables_tags_and_line_ends() -> None:
     annotations, problems = read(
         f"{HEAD}spec = [\n  {{ quote = 'a', level = 'MAY' }},\n  {{ quote = 'b' }},\n]\n"
         "todo = [{ quote = 'c', tags = [] }, { quote = 'd', tags = ['b', 'a', 'b', 'Z'] }]\n"
@@ -97,9 +92,6 @@ def test_inline_tables_and_tags() -> None:
         (6, Kind.TODO, "d", Level.AUTO, ("Z", "a", "b")),
     ]
     assert (annotations[0].source, problems) == (Source(9, 23, 35, 65, 45, 48), [])
-
-
-def test_line_ends_stay_in_the_text_as_written() -> None:
     text = (
         f"{HEAD}[[spec]]\nquote = '''\nThe door\n  MUST.\n'''\n[[spec]]\nquote = \"\"\"\na\\t\\\\\n b \\\n\n  c\"\"\"\n"
     )
@@ -147,10 +139,8 @@ def test_entries_without_mistakes_are_read_beside_those_with() -> None:
     assert ([one.quote for one in annotations], len(problems)) == (["b"], 1)
     text = "[[todo]]\nquote = 'a'\n[[todo]]\nquote = 'b'\ntarget = 'x#y'\n"
     annotations, problems = read(text)
-    assert ([one.quote for one in annotations], problems) == (
-        ["b"],
-        [f"x.toml:1:1+8 DUV032 missing target; {NO_TARGET}"],
-    )
+    assert [one.quote for one in annotations] == ["b"]
+    assert problems == [f"x.toml:1:1+8 DUV032 missing target; {NO_TARGET}"]
     assert read(f"target = 3\n{text}")[1] == ["x.toml:1:10 DUV033 invalid type: integer `3`, expected a string"]
 
 
@@ -211,9 +201,6 @@ def test_both_readers_agree_on_real_files(shared: Path) -> None:
         for file in files:
             data = file.read_bytes()
             assert (read_requirements_plain(file.name, data), []) == read_requirements_checked(file.name, data)
-
-
-def test_an_unusual_table_is_left_to_the_thorough_reader() -> None:
     assert read_requirements_plain("x.toml", b"target = 'a'\n[[todo]]\nquote = 'x'\ntags = ['a']\n") is None
 
 
@@ -225,7 +212,7 @@ def section(title: str, lines: list[str], id: str = "door") -> Section:
 
 
 def write(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    return make_requirement_file("", target, section, found)[0]
+    return requirement_files.make_requirement_file("", target, section, found)[0]
 
 
 def must(*pieces: str) -> ExtractedSentence:
@@ -236,25 +223,22 @@ DOOR = section("Door", ["It MUST be", "closed.  It MAY", "", "squeak."])
 FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)))
 
 
-def test_requirements_are_written_as_toml() -> None:
+def test_requirements_are_written_as_toml_and_rust() -> None:
     assert write(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
         "[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY\n'''\n\n"
     )
-
-
-def test_requirements_are_written_as_rust() -> None:
-    assert render_rust_file(TARGET, DOOR, FOUND).decode() == (
+    assert requirement_files.render_rust_file(TARGET, DOOR, FOUND).decode() == (
         "//! oven.md#door\n//!\n//! Door\n//!\n//! It MUST be\n//! closed.  It MAY\n//! \n//! squeak.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MUST\n//# It MUST be\n//# closed.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MAY\n//# It MAY\n\n"
     )
     title = "//! oven.md#door\n//!\n//! Long title\n//! goes on\n//!\n\n"
-    assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
+    assert requirement_files.render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
 
 
-def test_titles_and_lines_in_comments() -> None:
+def test_titles_lines_and_strings_are_escaped() -> None:
     for title, lines, comment in [
         ("Long title\r\ngoes on", [], "# Long title\n# goes on\n#\n"),
         ("", ["x"], "# \n#\n# x\n"),
@@ -262,9 +246,6 @@ def test_titles_and_lines_in_comments() -> None:
         ("A\x0cB", ["\x0c  MUST\x00 \x7fbe\t.\r"], "# AB\n#\n#   MUST be\t.\n"),
     ]:
         assert write(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
-
-
-def test_strings_that_need_escapes() -> None:
     target = 'a"\\b.md#x'
     found = (must("Use '''MUST''' here."), must('a\\ """" \x0c\x7f\tb'), must("plain"))
     text = write(target, section("T", []), found).decode()
@@ -288,7 +269,7 @@ EXTRACTED = st.lists(st.builds(ExtractedSentence, st.sampled_from(Level), PIECES
 def test_annotations_are_those_that_reading_gives(
     target: str, title: str, lines: list[str], found: tuple[ExtractedSentence, ...]
 ) -> None:
-    data, made = make_requirement_file("x.toml", target, section(title, lines), found)
+    data, made = requirement_files.make_requirement_file("x.toml", target, section(title, lines), found)
     assert (made, []) == read_requirement_file("x.toml", data) == read_requirements_checked("x.toml", data)
 
 
@@ -303,8 +284,6 @@ def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
 def rewritten(data: bytes) -> bytes:
     first, _, comment = data.decode().partition("\n\n")
     lines = [line[2:] for line in comment.partition("\n\n")[0].split("\n")]
-    found = [
-        ExtractedSentence(it.level, tuple(it.reason[:-1].split("\n")))
-        for it in read_requirement_file("x.toml", data)[0]
-    ]
+    entries = read_requirement_file("x.toml", data)[0]
+    found = [ExtractedSentence(it.level, tuple(it.reason[:-1].split("\n"))) for it in entries]
     return write(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)
