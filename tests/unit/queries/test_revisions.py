@@ -75,17 +75,13 @@ def test_lost_coverage_is_listed() -> None:
         assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
 
 
-def test_sections_with_equal_titles() -> None:
+def test_sections_with_equal_titles_and_equal_snapshots() -> None:
     alike = (
         "SPECIFICATION: [Tea]({})\n  SECTION: [Pot](#pot)\n    TEXT[]: x\n\n  SECTION: [Pot](#pot-1)\n    TEXT[{}]: x\n"
     )
     then, now = ("\n".join(alike.format(name, status) for name in ("a.md", "b.md")) for status in ("", "test"))
-    assert compare_snapshots(then, now) == SnapshotDiff(
-        gained=(change("x", "", "test", "pot-1", "a.md"), change("x", "", "test", "pot-1", "b.md"))
-    )
-
-
-def test_equal_snapshots_and_text_that_is_none_have_no_changes() -> None:
+    gained = tuple(change("x", "", "test", "pot-1", name) for name in ("a.md", "b.md"))
+    assert compare_snapshots(then, now) == SnapshotDiff(gained=gained)
     for text in ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"]:
         assert compare_snapshots(text, text) == compare_snapshots(text, text.replace("\n", "\r\n")) == SnapshotDiff()
         assert compare_snapshots("\x00 TEXT[: ]\n    TEXT[a]: b", text) == compare_snapshots("", text)

@@ -50,9 +50,6 @@ def test_a_query_is_read_as_words_and_phrases() -> None:
     word = "token " * MAX_QUERY_CHARACTERS
     assert (parse_query(word).is_cut, parse_query(word[:MAX_QUERY_CHARACTERS]).is_cut) == (True, False)
     assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)
-
-
-def test_syntax_of_the_search_engine_is_read_as_words() -> None:
     ##= man/spec/search.md#queries
     ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
     for typed in SYNTAX:
@@ -145,12 +142,9 @@ def test_words_without_spaces_between_them() -> None:
         assert marked(search(query, catalogue=make_tea(UNSPACED))) == found
 
 
-def test_titles_count_for_more() -> None:
+def test_titles_count_for_more_and_ties_keep_the_order_of_reports() -> None:
     tea = make_tea("## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n")
     assert marked(search("cups", catalogue=tea)) == ["One MUST hold it.", "Two MUST hold **cups**."]
-
-
-def test_ties_keep_the_order_of_reports() -> None:
     many = make_tea("## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30)))
     found = [search("rest", catalogue=many) for _ in range(2)]
     assert found[0] == found[1]
@@ -202,26 +196,23 @@ def test_raw_queries_are_passed_to_fts5() -> None:
             search(query, is_raw=True)
 
 
-def test_a_project_without_requirements() -> None:
+def test_projects_without_requirements_and_with_hostile_text() -> None:
     config = SEARCH_FILES[".duvet/config.toml"].replace("tea.md", "retry.md")
     empty = make_catalogue({".duvet/config.toml": config, "retry.md": "# Nothing\n"})
     assert search("pot", catalogue=empty) == SearchAnswer((), 0)
-
-
-def test_hostile_text_is_marked_where_it_is() -> None:
     found = search("pot", catalogue=make_tea("## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"))
     assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
 
 
-@pytest.mark.parametrize("is_raw", [False, True])
 @given(st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\ud800")) | st.text())
-def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
-    try:
-        found = search(query, is_raw=is_raw)
-    except QueryError as error:
-        assert error.message.startswith("invalid FTS5 query: " if is_raw else "the query contains no words")
-    else:
-        assert found.total == len(found.rows)
+def test_any_text_is_a_query_or_refused(query: str) -> None:
+    for is_raw, refusal in ((False, "the query contains no words"), (True, "invalid FTS5 query: ")):
+        try:
+            found = search(query, is_raw=is_raw)
+        except QueryError as error:
+            assert error.message.startswith(refusal)
+        else:
+            assert found.total == len(found.rows)
 
 
 def test_other_words_of_the_same_meaning() -> None:
@@ -229,11 +220,8 @@ def test_other_words_of_the_same_meaning() -> None:
     ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors.
     assert search("throw away messages").rows == ()
     assert search("throw away messages", embedder=EMBEDDER).rows[0].text == DISCARD
-    found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]
-    assert found[0] == "The kettle MUST NOT be left without water." and WARM in found
-
-
-def test_rows_of_semantic_search() -> None:
+    texts_found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]
+    assert texts_found[0] == "The kettle MUST NOT be left without water." and WARM in texts_found
     found = search("water", embedder=EMBEDDER)
     first, *others = found.rows
     assert (found.is_loose, first.text[slice(*first.marks[0])]) == (False, "water")

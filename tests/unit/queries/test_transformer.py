@@ -49,10 +49,10 @@ def encode() -> Callable[[str], Any]:
     return compute
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_vectors_are_those_of_the_model(text: str, space: MiniLmSpace, encode: Callable[[str], Any]) -> None:
-    (row,) = unpack_rows(space.rows([text]), space.width)
-    assert float((row[:384] / np.linalg.norm(row[:384])) @ encode(text)) > 0.9999
+def test_vectors_are_those_of_the_model(space: MiniLmSpace, encode: Callable[[str], Any]) -> None:
+    for text in TEXTS:
+        (row,) = unpack_rows(space.rows([text]), space.width)
+        assert float((row[:384] / np.linalg.norm(row[:384])) @ encode(text)) > 0.9999
 
 
 def test_a_text_has_the_same_vector_in_every_batch(space: MiniLmSpace) -> None:
