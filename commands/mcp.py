@@ -304,8 +304,7 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
                     try:
                         call = await router.ping(provider, model)
                         outcome = f"answered in {call.seconds * 1000:.0f} ms"
-                        is_default = router.providers[provider].default_model in (None, model)
-                        outcome += "; used by default" if is_default and provider not in answering else ""
+                        outcome += "; the default model" if model == router.providers[provider].default_model else ""
                         answering.add(provider)
                     except (ModelError, NoModelError) as error:
                         outcome = error.message

@@ -53,10 +53,10 @@ COMMAND_GROUPS = {
         "restore": "Restore a backup.",
     },
     "Setup": {
-        "config": "Show or check the configuration.",
+        "config": "Show or check the configuration, or print its schema.",
         "cache": "Show or clear the cache.",
         "completion": "Generate shell completions.",
-        "explain": "Explain a rule, a state or a configuration key.",
+        "explain": "Explain a rule, state, level or configuration key.",
         "help": "Show a topic of the guide, or the help of a command.",
     },
 }

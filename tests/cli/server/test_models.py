@@ -87,14 +87,14 @@ def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) 
     ##% HTTP provider, and print the latency or the error of each model.
     provider.files = {"/v1/models": models("embedding", "large"), "/llms.txt": Reply(body=LLMS.encode())}
     provider.plan(openai_says("yes"), refuses(400, "no chat"), openai_says("yes"))
-    folder = configured(tmp_path, provider, discover=True, llmsTxt=True, **LIMITS)
+    folder = configured(tmp_path, provider, discover=True, llmsTxt=True, defaultModel="brief", **LIMITS)
     done = run(duvet_command, folder, "mcp", "--check", "--models")
     lines = [re.sub(r"\d+ ms", "N ms", line) for line in done.out.splitlines() if line[:5] in ("model", "spent")]
     assert (done.code, done.err, lines) == (
         0,
         "",
         [
-            "model          local/brief: answered in N ms; used by default",
+            "model          local/brief: answered in N ms; the default model",
             "model          local/embedding: provider `local` rejected the request (400): no chat",
             "model          local/large: answered in N ms",
             "spent today    local: 30 of 100 tokens",
