@@ -1,4 +1,4 @@
-"""Languages with their file patterns and comment styles, and the names of tests."""
+"""Languages with their file patterns and comments, and the names of tests."""
 
 from __future__ import annotations
 
@@ -93,6 +93,23 @@ class Language(StrEnum):
     VHDL = "vhdl", "*.vhd *.vhdl", DASHES
     YAML = "yaml", "*.yaml *.yml", HASHES
     ZIG = "zig", "*.zig"
+
+
+class CommentPair(NamedTuple):
+    first: str
+    last: str
+
+
+C_COMMENT, _ML_COMMENT = CommentPair("/*", "*/"), CommentPair("(*", "*)")
+_OF_ML = (Language.COQ, Language.CRYPTOVERIF, Language.OCAML, Language.PROVERIF)
+_ML_ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern in language.patterns)
+
+
+def find_comment_pair(path: str, meta: str) -> CommentPair | None:
+    """Return the delimiters of the block comment around an annotation; None if every line is its own comment."""
+    if not meta.startswith(STARS.meta[0]):
+        return None
+    return _ML_COMMENT if path.endswith(_ML_ENDINGS) else C_COMMENT
 
 
 TEST_FOLDERS = frozenset(("tests", "test", "__tests__", "testdata", "e2e"))

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from duvet.config.languages import CommentPair, find_comment_pair
 from duvet.config.settings import ExtendedHtmlReport, SourceRule, SpecText
 from duvet.console.command import current_settings
 from duvet.console.streams import render_bytes
@@ -16,9 +17,7 @@ from duvet.model import Kind, Problem
 from duvet.project.project import Project
 from duvet.queries.gaps import make_priority_rows, prioritize_requirements
 from duvet.queries.records import RequirementFilter
-from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.reports.html.anchors import CommentStyle, ReportData
-from duvet.sources.editor import CommentPair, find_comment_pair
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import Finished, GateResult
 from duvet.tree.files import FolderMembership
@@ -28,6 +27,7 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+    from duvet.queries.revisions import SnapshotDiff
 
 _MAX_CODE_LINE = 160
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
@@ -39,7 +39,7 @@ def make_report_data(
     project: Project,
     finished: Finished,
     problems: tuple[Problem, ...],
-    snapshot: bytes | None,
+    snapshot: Callable[[], bytes] | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
     """Collect the data of the HTML report; after errors, omit the JSON report and the changes since the last commit."""
@@ -187,7 +187,7 @@ def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection 
     return shelf.PageCollection(store, catalogue) if store.pages else None, texts
 
 
-def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:
+def _compare_with_commit(project: Project, commit: str, snapshot: Callable[[], bytes]) -> SnapshotDiff | None:
     path = project.snapshot_path
     if path is None or not commit:
         return None
@@ -198,4 +198,8 @@ def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> Snap
     except DuvetError:
         # The commit lacks the file, or git is not installed.
         return None
-    return None if before is None else compare_snapshots(before.decode(errors="replace"), snapshot.decode())
+    if before is None:
+        return None
+    from duvet.queries.revisions import compare_snapshots
+
+    return compare_snapshots(before.decode(errors="replace"), snapshot().decode())

@@ -56,7 +56,9 @@ def list_gates(project: Project, request: report_result.ReportRequest, *, is_ci:
     return gates
 
 
-def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes) -> list[Problem]:
+def _check_lines(
+    project: Project, citations: bool, tests: bool, snapshot: report_run.SnapshotRenderer
+) -> list[Problem]:
     freed = find_not_applicable_annotations(project.requirements) if project.not_applicable else frozenset()
     problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
     ##= man/spec/gates.md#gates-with-nothing-to-check
@@ -73,7 +75,7 @@ def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem
     return [use_upstream_wording(one) if project.is_like_upstream else one for one in problems]
 
 
-def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
+def _check_snapshot(project: Project, path: str, snapshot: report_run.SnapshotRenderer) -> list[Problem]:
     project.progress.begin(f"Checking {command.show_path(path)}")
     try:
         committed = project.tree.read(path)
@@ -83,8 +85,8 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
             message = f"can't read the snapshot: {error.message}"
             hint = "set `path` in `[report.snapshot]` to a file that duvet can read"
         return _choose_words(project, [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)])
-    if committed != snapshot:
-        old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
+    if committed != snapshot():
+        old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot()))
         lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
         if not lines:
             lines = ["(only the line endings differ)"]
@@ -96,7 +98,9 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
     return []
 
 
-def _check_targets(project: Project, gate: options.ReportGate, noun: str, snapshot: bytes) -> list[Problem]:
+def _check_targets(
+    project: Project, gate: options.ReportGate, noun: str, snapshot: report_run.SnapshotRenderer
+) -> list[Problem]:
     option, found, unknown = f"--require-{noun}", set[int](), []
     for target in gate.targets:
         try:

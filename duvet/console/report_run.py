@@ -23,7 +23,6 @@ from duvet.console.streams import is_stream_output, print_remark, render_bytes, 
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Place, Problem, Severity, Specification, sort_problems
 from duvet.project.project import Project, find_missing_reasons, find_setup_problems
-from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
@@ -83,7 +82,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if not project.is_like_upstream:
         problems = tuple(map(reword_problem, problems))
     problems = promote_warnings(problems) if request.strict else problems
-    snapshot = None if has_errors(problems) else render_bytes(partial(render_snapshot, finished))
+    snapshot = None if has_errors(problems) else cache(partial(_render_snapshot, finished))
     results, failures = run_gates(gates, snapshot)
     problems = sort_problems((*problems, *failures))
     html = project.config.report.html if project.config else None
@@ -181,13 +180,22 @@ def _remove_requirement_file(project: Project, path: str) -> None:
     project.progress.end(f"Removed {show_path(path)}")
 
 
+SnapshotRenderer = Callable[[], bytes]
+
+
+def _render_snapshot(finished: Finished) -> bytes:
+    from duvet.reports.snapshot import render_snapshot
+
+    return render_bytes(partial(render_snapshot, finished))
+
+
 class Gate(Struct, frozen=True):
     name: str
     success: str  # A statement that is true if the gate finds no problems.
-    check: Callable[[bytes], list[Problem]]  # Called with the snapshot of the run.
+    check: Callable[[SnapshotRenderer], list[Problem]]
 
 
-def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
+def run_gates(gates: Iterable[Gate], snapshot: SnapshotRenderer | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
     """Return the results of the gates, and their problems; if errors prevented the snapshot, no gate is checked."""
     results: list[GateResult] = []
     problems: list[Problem] = []
@@ -205,7 +213,7 @@ def _render_files(
     request: ReportRequest,
     finished: Finished,
     problems: tuple[Problem, ...],
-    snapshot: bytes | None,
+    snapshot: SnapshotRenderer | None,
     gates: tuple[GateResult, ...],
     html_paths: tuple[str | None, ...],
     *,
@@ -257,7 +265,7 @@ def _render_files(
     ##% snapshot.
     if snapshot_path is None or not is_ci:
         paths = (snapshot_path, internal["SNAPSHOT"])
-        yield from ((path, partial(bytes, snapshot)) for path in paths if path is not None)
+        yield from ((path, snapshot) for path in paths if path is not None)
 
 
 def _write_files(project: Project, files: ReportFiles) -> tuple[list[Problem], str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress, repeat
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.languages import STARS, Language
+from duvet.config.languages import C_COMMENT, CommentPair, find_comment_pair
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Annotation, Edit, Kind, Place
 from duvet.sources.comments import SourceStyle, scan_comments
@@ -238,27 +237,10 @@ def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tup
 _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
 
 
-class CommentPair(NamedTuple):
-    first: str
-    last: str
-
-
-_C, _ML = CommentPair("/*", "*/"), CommentPair("(*", "*)")
-_OF_ML = (Language.COQ, Language.CRYPTOVERIF, Language.OCAML, Language.PROVERIF)
-_ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern in language.patterns)
-
-
-def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """Return the delimiters of the block comment around an annotation; None if every line is its own comment."""
-    if not meta.startswith(STARS.meta[0]):
-        return None
-    return _ML if path.endswith(_ENDINGS) else _C
-
-
 def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
     start = find_line_starts(text)[line - 1]
     first, last = map(re.escape, pair)
-    lines = r"//[^\n]*+|'(?:[^'\\\n]|\\.)'|" if pair == _C else ""
+    lines = r"//[^\n]*+|'(?:[^'\\\n]|\\.)'|" if pair == C_COMMENT else ""
     for found in re.finditer(rf"{lines}{_STRINGS}|(?P<comment>{first}(?s:.*?)(?:{last}|\Z))", text):
         if found.start() >= start:
             return False

@@ -329,16 +329,13 @@ class QuoteMatcher:
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
         if self.section.plain is None:
             return self._lines.find(quote, allows_cuts=allows_cuts)
-        # Only Markdown in duvet's own schema has a plain text.
-        from duvet.trace.plain_match import list_bare_quotes
-
         name = name or self._name
         view, words = self._words
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST ignore differences in markup between a quote and its section.
         if found := _find_words(view, words, quote, name):
             return found
-        bare = list_bare_quotes(quote)
+        bare = view.list_bare_quotes(quote)
         for one in bare:
             if one and one != quote and (found := _find_words(view, words, one, name)):
                 return found

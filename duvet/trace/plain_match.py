@@ -78,6 +78,12 @@ class PlainView:
                 return quote[at:].strip(WHITESPACE), statement.name
         return None
 
+    @staticmethod
+    def list_bare_quotes(quote: str) -> list[str]:
+        """Return a quote without markup and, if that differs, also without list and quotation markers inside it."""
+        words = remove_quote_markup(quote)
+        return list(dict.fromkeys((words, _INNER_MARK.sub("", words))))
+
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
         """Map a range of the view to byte ranges of the file, including the markup at the ends of a run of text."""
         if self.data.isascii():
@@ -158,12 +164,6 @@ class PlainView:
 
 _INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
 """A list or quotation marker at the beginning of a line in a multi-line quote."""
-
-
-def list_bare_quotes(quote: str) -> list[str]:
-    """Return a quote without markup and, if that differs, also without list and quotation markers inside it."""
-    words = remove_quote_markup(quote)
-    return list(dict.fromkeys((words, _INNER_MARK.sub("", words))))
 
 
 def remove_quote_markup(quote: str) -> str:

@@ -11,13 +11,14 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet.model import BREADCRUMB_SIGN, Format, Kind, Level, Problem, Specification
-from duvet.queries import gaps, records, revisions
+from duvet.queries import gaps, records
 from duvet.text import collapse_whitespace
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, State
 from duvet.trace.records import Finished, GateResult
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+    from duvet.queries.revisions import SnapshotDiff
 
 _OWN = (
     "count filters help help-title keys keys-on main not-applicable notice overview panel panel-title problems "
@@ -66,7 +67,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     commit: str = ""
     config_path: str = ""
     next: tuple[gaps.PriorityRow, ...] = ()
-    since: revisions.SnapshotDiff | None = None
+    since: SnapshotDiff | None = None
     comments: tuple[CommentStyle, ...] = ()
     notes: PageCollection | None = None  # The project's pages, if it has any.
     texts: Mapping[str, str] = {}  # The texts of the pages, by file.

@@ -4,9 +4,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from duvet.config.languages import find_comment_pair
 from duvet.model import Annotation, Kind
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import find_comment_pair, format_annotation
+from duvet.sources.editor import format_annotation
 from duvet.specs.requirement_files import read_requirement_file
 from tests.sample_project import read_files
 from tests.slow.browser.pages import COPYING, Visits, come_back, press, quote_of

@@ -41,7 +41,7 @@ OURS = {**KETTLE, ".duvet/config.toml": EXTENDED}
 def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> ReportData:  # noqa: B008 - frozen
     project = Project(str(folder), options)
     finished = project.finished()
-    snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))
+    snapshot = None if wrong else lambda: render_bytes(lambda out: render_snapshot(finished, out))
     settings = TerminalSettings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})
     with click.Context(click.Command("report"), obj=settings):
         return make_report_data(project, finished, (), snapshot)

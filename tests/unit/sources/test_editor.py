@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from duvet.config.languages import find_comment_pair
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Kind
 from duvet.sources import editor
@@ -11,7 +12,7 @@ STARS = SourceStyle("*=", "*#")
 PYTHON = SourceStyle("##=", "##%")
 TESTS = SourceStyle("##=", "##%", Kind.TEST)
 STYLES = (RUST, STARS, PYTHON, SourceStyle("-- =", "-- #"), SourceStyle("!=", "!#", Kind.TEST))
-C, ML = editor.CommentPair("/*", "*/"), editor.CommentPair("(*", "*)")
+C, ML = CommentPair("/*", "*/"), CommentPair("(*", "*)")
 WORDS = st.text("aZé.,-日\"'", min_size=1, max_size=9)
 QUOTES = st.lists(WORDS, min_size=1, max_size=25)
 WARM = editor.NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
@@ -165,7 +166,7 @@ def test_the_comment_around_an_annotation() -> None:
         ("a.c", "//=", None),
         ("a.py", "##=", None),
     ]:
-        assert editor.find_comment_pair(path, meta) == pair
+        assert find_comment_pair(path, meta) == pair
 
 
 TEXT = """\

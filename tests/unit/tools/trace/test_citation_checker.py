@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.config.languages import Language
+from duvet.config.languages import Language, find_comment_pair
 from duvet.model import Kind
 from duvet.sources.comments import SourceStyle
-from duvet.sources.editor import find_comment_pair, format_annotation
+from duvet.sources.editor import format_annotation
 from duvet.tools.trace.citation_checker import parse_pasted
 
 QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
