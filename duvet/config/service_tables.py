@@ -9,25 +9,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType, field
 
 from duvet.config import settings
-from duvet.config.settings import (
-    DEFAULT_PACKS,
-    EDITOR_FIELDS,
-    Excluded,
-    ExpandedText,
-    IngestRule,
-    NonBlankText,
-    PagesTable,
-    PatternSetting,
-    SearchModel,
-    SearchSection,
-    Secret,
-    ServiceSection,
-    StoreSection,
-    TableError,
-    UploadRule,
-    doc,
-    make_pattern_tuple,
-)
+from duvet.config.settings import ExpandedText, NonBlankText, Secret, ServiceSection, TableError, doc
 from duvet.errors import DuvetError
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
@@ -204,11 +186,11 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     settings: Annotated[dict[str, Any], doc("Settings that the pack defines", extra={"expands": True})] = _EMPTY
 
 
-class PagesSection(PagesTable, frozen=True, kw_only=True):
+class PagesSection(settings.PagesTable, frozen=True, kw_only=True):
     """Pages: Markdown notes that link to each other and to requirements."""
 
 
-_INGEST_DEFAULT = IngestRule()
+_INGEST_DEFAULT = settings.IngestRule()
 
 
 class Auto(StrEnum):
@@ -218,8 +200,8 @@ class Auto(StrEnum):
 
 
 _Switch = bool | Auto
-_FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
-_TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
+_FIELDS = ", ".join(f"{{{name}}}" for name in settings.EDITOR_FIELDS)
+_TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(settings.EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with supported fields ({_FIELDS})"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
 _PROFILE = "a name of up to 64 letters, digits, `.`, `-` and `_`"
@@ -230,13 +212,13 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     """The files that `duvet ingest` indexes."""
 
     include: Annotated[
-        PatternSetting,
+        settings.PatternSetting,
         doc(
             "Glob patterns of files or folders to index. Files that git ignores are always skipped; secrets and vendored "
             "dependencies are skipped unless a pattern names their exact path"
         ),
     ] = "**"
-    exclude: Excluded = ()
+    exclude: settings.Excluded = ()
     max_file_bytes: Annotated[int, doc("Size limit; only the names of larger files are indexed", ge=1, le=1 << 26)] = (
         _INGEST_DEFAULT.max_file_bytes
     )
@@ -257,11 +239,13 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         doc(f"URI that opens a file in an editor; available fields: {_FIELDS}. Write `{{{{` and `}}}}` for braces"),
     ] = None
 
-    def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
+    def rule(
+        self, environ: Mapping[str, str], model: settings.SearchModel = settings.SearchModel.AUTO
+    ) -> settings.IngestRule:
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
-        return IngestRule(
-            include=make_pattern_tuple(self.include),
-            exclude=make_pattern_tuple(self.exclude),
+        return settings.IngestRule(
+            include=settings.make_pattern_tuple(self.include),
+            exclude=settings.make_pattern_tuple(self.exclude),
             max_file_bytes=self.max_file_bytes,
             symbols=_read_boolean_variable(environ, "KM_SYMBOLS_ENABLED", symbols),
             semantic=None if self.semantic is Auto.AUTO else bool(self.semantic),
@@ -282,7 +266,7 @@ def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool 
     return word in yes if word else None
 
 
-_UPLOADS_DEFAULT = UploadRule()
+_UPLOADS_DEFAULT = settings.UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
 """A part of a path; the pattern rejects most names that some systems don't allow."""
 
@@ -314,9 +298,9 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
     max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
-    def rule(self, environ: Mapping[str, str]) -> UploadRule:
+    def rule(self, environ: Mapping[str, str]) -> settings.UploadRule:
         root = self.root or environ.get("KM_CONTENT_ROOT", "").strip()
-        return UploadRule(
+        return settings.UploadRule(
             root=root,
             root_origin=root and ("uploads.root" if self.root else "KM_CONTENT_ROOT"),
             docs_subdir=self.docs_subdir,
@@ -479,11 +463,13 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
         doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
     ] = ()
     ingest: Annotated[IngestSection, doc("Files that `duvet ingest` indexes")] = IngestSection()
-    store: Annotated[StoreSection, doc("Location of the index and its backups")] = StoreSection()
-    search: Annotated[SearchSection, doc("Model for search by meaning, and ranking of results")] = SearchSection()
+    store: Annotated[settings.StoreSection, doc("Location of the index and its backups")] = settings.StoreSection()
+    search: Annotated[settings.SearchSection, doc("Model for search by meaning, and ranking of results")] = (
+        settings.SearchSection()
+    )
     uploads: Annotated[UploadsSection, doc("Files that `km-upload` and `km-storetext` write")] = UploadsSection()
 
-    def packs(self, by_default: tuple[str, ...] = DEFAULT_PACKS) -> tuple[str, ...]:
+    def packs(self, by_default: tuple[str, ...] = settings.DEFAULT_PACKS) -> tuple[str, ...]:
         """Return the enabled packs; packs in `by_default` are enabled without a table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]

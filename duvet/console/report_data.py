@@ -27,7 +27,7 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
-    from duvet.queries.revisions import SnapshotDiff
+    from duvet.reports.snapshot import SnapshotDiff
 
 _MAX_CODE_LINE = 160
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
@@ -200,6 +200,6 @@ def _compare_with_commit(project: Project, commit: str, snapshot: Callable[[], b
         return None
     if before is None:
         return None
-    from duvet.queries.revisions import compare_snapshots
+    from duvet.reports.snapshot import compare_snapshots
 
     return compare_snapshots(before.decode(errors="replace"), snapshot().decode())

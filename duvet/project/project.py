@@ -458,9 +458,7 @@ class Project:
     def _settled(self) -> records.SettledRequirements | None:
         if self.config is None or not self.config.not_applicable:
             return None
-        from duvet.trace.gates import resolve_not_applicable
-
-        return resolve_not_applicable(self.config, self.scopes, self.today, self.memory)
+        return self.scopes.resolve_not_applicable(self.config, self.today, self.memory)
 
     @cached_property
     def scopes(self) -> RequirementsByTarget:

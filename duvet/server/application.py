@@ -464,7 +464,7 @@ class Application:
     async def _write_audit(self, call: CallRecord) -> None:
         if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
-        from duvet.tools.audit import AuditLog
+        from duvet.tools.dispatcher import AuditLog
 
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):

@@ -1,12 +1,14 @@
-"""Dispatches tool calls from every interface: finds the tool, runs it within its limits, and records the call."""
+"""Dispatches tool calls from every interface: finds the tool, runs it within its limits, and records the call in the log."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -28,6 +30,8 @@ from duvet.tools.tool import (
 )
 
 if TYPE_CHECKING:
+    from duvet.knowledge import feedback
+    from duvet.store.location import StorePaths
     from duvet.tools.plugin_runner import PluginRunner
 
 MAX_CALL_DEPTH = 8  # Maximum nesting of tools that call tools.
@@ -36,6 +40,7 @@ _MAX_NAME = 1000  # Characters of an unknown tool's name that are inspected.
 _MAX_ARGUMENTS = 12
 _MAX_QUOTED = 300  # Characters of a quoted argument or warning.
 _MAX_READ = 1000  # Characters of an argument that are inspected.
+_SUCCESS = "success"
 
 
 class CallRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +109,50 @@ def _describe_size(value: object) -> str:
         case list() | tuple() | dict():
             return f"{'object' if isinstance(value, dict) else 'array'}({len(value)})"
     return type(value).__name__
+
+
+class AuditLog(msgspec.Struct, frozen=True):
+    places: Callable[[], StorePaths]
+    now: Callable[[], datetime]
+    on_entry: Callable[[feedback.AuditEntry], None]
+    on_failure: Callable[[str], None]  # Called with the reason if an entry was not written in time.
+    patience: float = 10.0  # Time limit for writing an entry, in seconds; appending waits for half of it.
+
+    async def record_call(self, call: CallRecord) -> None:
+        """Write an entry if the call may have changed something; a failure to write goes to `on_failure`."""
+        # A refused caller has changed nothing, and must not be able to fill the disk.
+        if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
+            return
+        from duvet.knowledge import feedback
+
+        entry = feedback.AuditEntry(
+            timestamp=self.now().isoformat(timespec="milliseconds"),
+            tool=call.tool,
+            outcome=call.code or ("failure" if call.has_failed else _SUCCESS),
+            face=call.face,
+            who=call.holder or "local",
+            scopes=call.scopes,
+            request=call.request,
+            duration_seconds=round(call.seconds, 3),
+            arguments=call.arguments,
+            parameters=call.given,
+        )
+        self.on_entry(entry)
+        if entry.outcome != _SUCCESS and not call.holder and not os.path.isdir(self.places().folder):
+            return
+        # With a separate limiter, slow writes don't use up the threads of other work.
+        limiter = call_context.get_loop_limiter("duvet_accounting_turn", 4)
+        ##= man/spec/gateway.md#audit
+        ##% Before answering a call to a tool that changes something, the server MUST write the time, the tool, the
+        ##% outcome and the caller to `audit.jsonl`.
+        with anyio.move_on_after(self.patience) as scope:
+            try:
+                write = partial(feedback.append_record, self.places(), entry)
+                await call_context.run_blocking(write, limiter=limiter, abandon=True)
+            except DuvetError as error:
+                self.on_failure(error.message)
+        if scope.cancelled_caught:
+            self.on_failure(f"writing takes longer than {self.patience:g} seconds")
 
 
 CloseCallback = Callable[[], Awaitable[None]]

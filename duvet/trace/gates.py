@@ -158,6 +158,49 @@ class RequirementsByTarget:
             return locations.find_requirements_in(self._catalogue, section, known, below=below)
         return [index for index, card in enumerate(self._catalogue.requirements) if card.specification in known]
 
+    def resolve_not_applicable(self, config: Config, today: date | None, memory: Cache) -> records.SettledRequirements:
+        """Mark the requirements that are not applicable; if `today` is None, no entry expires."""
+        problems: list[Problem] = []
+        entries: list[NotApplicable] = []
+        freed: dict[int, int] = {}
+        for index, entry in enumerate(config.not_applicable):
+            found, fault = _match_entry(entry, self)
+            if fault:
+                ##= man/spec/gates.md#not-applicable
+                ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
+                ##% text.
+                broken, key, message, hint = fault
+                problems.append(
+                    broken.problem(
+                        message, config.path, config.toml.value_place("not-applicable", index, key), hint=hint
+                    )
+                )
+            has_expired = False
+            if entry.expiry is not None:
+                ##= man/spec/gates.md#not-applicable
+                ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count
+                ##% its requirements again.
+                has_expired = today is not None and entry.expiry < today
+                memory.note_day(entry.expiry.isoformat(), has_expired)
+            if has_expired:
+                message = f"this entry expired on {entry.expiry}; its requirements count again"
+                place = config.toml.value_place("not-applicable", index, "expiry")
+                hint = "set a later date, or remove the entry"
+                problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
+            else:
+                freed.update((one, index) for one in found if one not in freed)
+            written = {name: value for name, value in asdict(entry).items() if value is not None}
+            entries.append(NotApplicable(**written, requirements=len(found), has_expired=has_expired))
+        ##= man/spec/gates.md#not-applicable
+        ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
+        ##% code cites it.
+        settled = [
+            replace(one, state=State.NOT_APPLICABLE) if index in freed else one
+            for index, one in enumerate(self.requirements)
+        ]
+        excuses = {requirement: entries[index] for requirement, index in freed.items()}
+        return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), excuses)
+
     def is_unavailable(self, target: str) -> bool:
         """Return True if the target's specification could not be loaded, which another problem reports."""
         name = target.partition("#")[0]
@@ -168,50 +211,6 @@ class RequirementsByTarget:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
             return name
-
-
-def resolve_not_applicable(
-    config: Config, scopes: RequirementsByTarget, today: date | None, memory: Cache
-) -> records.SettledRequirements:
-    """Mark the requirements that are not applicable; if `today` is None, no entry expires."""
-    problems: list[Problem] = []
-    entries: list[NotApplicable] = []
-    freed: dict[int, int] = {}
-    for index, entry in enumerate(config.not_applicable):
-        found, fault = _match_entry(entry, scopes)
-        if fault:
-            ##= man/spec/gates.md#not-applicable
-            ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, and suggest the most similar
-            ##% text.
-            broken, key, message, hint = fault
-            problems.append(
-                broken.problem(message, config.path, config.toml.value_place("not-applicable", index, key), hint=hint)
-            )
-        has_expired = False
-        if entry.expiry is not None:
-            ##= man/spec/gates.md#not-applicable
-            ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count
-            ##% its requirements again.
-            has_expired = today is not None and entry.expiry < today
-            memory.note_day(entry.expiry.isoformat(), has_expired)
-        if has_expired:
-            message = f"this entry expired on {entry.expiry}; its requirements count again"
-            place = config.toml.value_place("not-applicable", index, "expiry")
-            hint = "set a later date, or remove the entry"
-            problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
-        else:
-            freed.update((one, index) for one in found if one not in freed)
-        written = {name: value for name, value in asdict(entry).items() if value is not None}
-        entries.append(NotApplicable(**written, requirements=len(found), has_expired=has_expired))
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST NOT count a requirement that `[[not-applicable]]` names, or require code or tests for it, even if
-    ##% code cites it.
-    settled = [
-        replace(one, state=State.NOT_APPLICABLE) if index in freed else one
-        for index, one in enumerate(scopes.requirements)
-    ]
-    excuses = {requirement: entries[index] for requirement, index in freed.items()}
-    return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), excuses)
 
 
 def _match_entry(

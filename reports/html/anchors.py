@@ -18,7 +18,7 @@ from duvet.trace.records import Finished, GateResult
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
-    from duvet.queries.revisions import SnapshotDiff
+    from duvet.reports.snapshot import SnapshotDiff
 
 _OWN = (
     "count filters help help-title keys keys-on main not-applicable notice overview panel panel-title problems "

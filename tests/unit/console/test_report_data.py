@@ -11,10 +11,9 @@ from duvet.console.report_data import list_comment_styles, make_report_data, rea
 from duvet.console.streams import render_bytes
 from duvet.model import Kind
 from duvet.project.project import Options, Project
-from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports import json_v1
 from duvet.reports.html.anchors import CommentStyle, ReportData
-from duvet.reports.snapshot import render_snapshot
+from duvet.reports.snapshot import SnapshotChange, SnapshotDiff, render_snapshot
 from duvet.sources.glob import parse_legacy_pattern
 from duvet.version import VERSION
 from tests.cli.sample_project import KETTLE, make

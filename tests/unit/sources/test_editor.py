@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.config.languages import find_comment_pair
+from duvet.config.languages import CommentPair, find_comment_pair
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Kind
 from duvet.sources import editor

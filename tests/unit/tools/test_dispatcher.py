@@ -15,9 +15,8 @@ from duvet.errors import DuvetError, FetchError, NotFoundError, ProblemsError, Q
 from duvet.knowledge.feedback import AuditEntry
 from duvet.llm.records import SETUP_HINT, ModelError, ModelFault, NoModelError
 from duvet.model import Place
-from duvet.tools.audit import AuditLog
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.dispatcher import CallRecord, ToolDispatcher, ToolEnvironment, select_plain_arguments
+from duvet.tools.dispatcher import AuditLog, CallRecord, ToolDispatcher, ToolEnvironment, select_plain_arguments
 from duvet.tools.packs import Registry
 from duvet.tools.tool import ErrorCode, make_tool_error
 from tests.unit.knowledge.stored_project import CLOCK, places

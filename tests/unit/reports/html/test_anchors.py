@@ -3,8 +3,8 @@ from itertools import product
 
 import pytest
 
-from duvet.queries.revisions import SnapshotDiff
 from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, strip_backticks
+from duvet.reports.snapshot import SnapshotDiff
 from duvet.templates import page_file
 from tests.unit.reports.html.html_pages import page, without_shell
 from tests.unit.reports.report_projects import STATES, finished

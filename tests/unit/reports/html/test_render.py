@@ -10,8 +10,8 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Note, Place, Problem, Severity
 from duvet.queries.gaps import make_priority_rows, prioritize_requirements
 from duvet.queries.records import RequirementFilter
-from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports.html.render import make_report_title
+from duvet.reports.snapshot import SnapshotChange, SnapshotDiff
 from duvet.trace.records import Finished, GateResult, compute_totals
 from tests.unit.reports.html import html_pages
 from tests.unit.reports.html.html_pages import EVIL, EVIL_PROBLEM, evil, page, page_of, tree, values, without_shell

@@ -1,4 +1,4 @@
-from duvet.queries.revisions import SnapshotChange, SnapshotDiff, compare_snapshots
+from duvet.reports.snapshot import SnapshotChange, SnapshotDiff, compare_snapshots
 
 THEN = """\
 SPECIFICATION: [Tea](tea.md)
