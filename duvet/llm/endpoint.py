@@ -16,6 +16,7 @@ from duvet.config import service_tables
 from duvet.config.settings import Secret
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
+from duvet.text import format_count
 
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 _MAX_REFUSAL_BYTES = 64 * 1024
@@ -156,7 +157,7 @@ class ProviderClient:
                 method, url, headers, content, max_bytes=max_bytes, max_error_bytes=_MAX_REFUSAL_BYTES
             )
         except http_client.UnreachableError as error:
-            hint = f"check `providers.{name}.baseUrl`, and that the provider is running"
+            hint = f"check that `providers.{name}.baseUrl` is right and the provider is running"
             message = f"can't reach provider `{name}`: {error}"
             raise TemporaryModelError(ModelFault.UNAVAILABLE, message, hint=hint) from None
         if reply.status != 200:
@@ -184,7 +185,11 @@ def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) 
         return ModelError(ModelFault.UNAUTHORIZED, f"provider `{name}` refused access ({status}){words}", hint=hint)
     wait = _parse_retry_after(reply.headers.get("retry-after"), now)
     if status == 429:
-        hint = f"try again in {wait:.0f} seconds" if wait is not None and wait <= _DAY else "try again later"
+        hint = (
+            f"try again in {format_count(round(wait), 'second')}"
+            if wait is not None and wait <= _DAY
+            else "try again later"
+        )
         message = f"the rate limit of provider `{name}` is reached ({status}){words}"
         return TemporaryModelError(ModelFault.RATE_LIMITED, message, hint=hint, wait=wait)
     if status >= 500:

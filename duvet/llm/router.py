@@ -293,7 +293,7 @@ class StaticRouter:
         # Providers also charge for answers without text.
         self.budget.add(backend.name, backend.section, model, request, answer)
         if not answer.text.strip():
-            message, hint = f"provider `{backend.name}` sent an empty answer", "try again, or allow more tokens"
+            message, hint = f"provider `{backend.name}` sent an empty answer", "try again, or increase `maxTokens`"
             raise records.ModelError(records.ModelFault.MALFORMED, message, hint=hint)
         self._report(records.ModelCall(backend.name, model, answer.usage, monotonic() - begun))
         return answer

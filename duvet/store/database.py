@@ -159,7 +159,7 @@ def advise_rebuild(path: str) -> str:
 
 def make_version_error(path: str, version: int) -> StoreVersionError:
     age = "a newer" if version > SCHEMA_VERSION else "an older"
-    message = f"{age} duvet created this index with schema {version}; this version supports schema {SCHEMA_VERSION}"
+    message = f"{age} version of duvet created this index with schema {version}; this version supports schema {SCHEMA_VERSION}"
     if version > SCHEMA_VERSION:
         return StoreVersionError(message, path=path, hint=f"update duvet, or start over: {advise_rebuild(path)}")
     hint = "run `duvet ingest` to replace it; no other data is lost"

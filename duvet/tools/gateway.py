@@ -104,7 +104,7 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
                 next_step=_clean(value.get("next_step"), gateway),
             )
     message = f"the gateway returned an invalid result for {tool.name}"
-    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "check that it is a duvet server of this version")
+    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "check that the gateway runs this version of duvet")
 
 
 def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
@@ -176,7 +176,7 @@ class GatewayConnection:
             )
         hint = "the call may still be running on the gateway; check there before you try again"
         hint = "try again later" if tool.only_reads else hint
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway did not answer within {seconds:g} seconds", hint)
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway did not answer within {seconds:g} s", hint)
 
     async def aclose(self) -> None:
         await self._http.aclose()

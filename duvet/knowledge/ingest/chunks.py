@@ -120,7 +120,7 @@ def wants_symbols(wanted: bool | None) -> bool:
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
     is_installed = all(find_spec(package) is not None for package in packages)
     if wanted and not is_installed:
-        raise DuvetError("symbols require the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'")
+        raise DuvetError("`ingest.symbols` requires the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'")
     return is_installed
 
 

@@ -80,7 +80,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         data = tree.read(path)
         text = decode_page(data, path)
     except errors.DuvetError as error:
-        hint = error.hint or "make it readable UTF-8 text, or add it to `exclude`"
+        hint = error.hint or "save it as UTF-8 and make it readable, or add it to `exclude`"
         problem = rules.PAGE_UNREAD.problem(error.message, path, Place(error.line), hint=hint)
         return ParsedPage(problems=(problem,), is_page=False)
     problems: list[Problem] = []
@@ -145,7 +145,7 @@ def find_slug_fault(slug: str) -> str:
     if slug.startswith("/") or _DRIVE.match(slug):
         return "it is an absolute path"
     if any(part in ("", ".", "..") for part in slug.split("/")):
-        return "it contains an empty, `.` or `..` folder"
+        return "one of its parts is empty, `.` or `..`"
     # None of these characters is printable.
     for character in "" if slug.isprintable() else slug:
         if character in _BIDI_CONTROLS or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):

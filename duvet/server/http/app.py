@@ -267,8 +267,9 @@ class HttpApplication:
             return guards.HttpRefusal(401, ErrorCode.UNAUTHORIZED, message, hint, headers)
         methods = self._paths[path][1]
         if scope["method"] not in methods:
-            message, allowed = "This path does not support the method", {"allow": ", ".join(methods)}
-            return guards.HttpRefusal(405, ErrorCode.UNSUPPORTED_OPERATION, message, headers=allowed)
+            allowed = ", ".join(methods)
+            message, headers = f"This path supports only {allowed}", {"allow": allowed}
+            return guards.HttpRefusal(405, ErrorCode.UNSUPPORTED_OPERATION, message, headers=headers)
         return guards.refuse_media_types(scope) if path == MCP_PATH else None
 
     async def end(self) -> None:

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
 declare_knowledge_tool = partial(tool.declare_tool, labels=("knowledge",))
-NOTHING_INGESTED = "this project has no index yet"
+NOTHING_INGESTED = "this project is not indexed yet"
 INGEST_HINT = "index the project with km-ingest-trigger or `duvet ingest`, then try again"
 MAX_HISTORY = 100
 _READERS = 4  # Questions that are answered at the same time.

@@ -202,7 +202,7 @@ def test_uploads_are_files_of_the_project(duvet_command: str, project: Path) -> 
             assert by_rest(client)("km-upload", {"source_path": path}).code == "invalid_request"
             assert by_mcp(client)("km-upload", {"source_path": path}).code == "invalid_request"
         assert by_rest(client)("km-ingest-trigger", {"paths": ["docs"]}).code == "unsupported_operation"
-        unknown = ("upstream_error", "this project has no index yet")
+        unknown = ("upstream_error", "this project is not indexed yet")
         assert by_rest(client)("km-backup-trigger", {}) == unknown
     # An agent on this machine may be told by a text that it has read to copy a file of its user.
     wire = Wire(duvet_command, project)

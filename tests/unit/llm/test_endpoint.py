@@ -101,7 +101,7 @@ async def test_each_retry_waits_first_unless_the_wait_is_too_long(wire: Wire) ->
             assert ((await made.ask()).text, made.clock.waits) == ("Hi", [wait]), reply
     told = "the rate limit of provider `one` is reached (429): slow down"
     for after, timeout, hint in (
-        ("3600", 60, "try again in 3600 seconds"),
+        ("3600", 60, "try again in 3,600 seconds"),
         ("9" * 18, 60, "try again later"),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 60, "try again later"),
         ("6", 5, "try again in 6 seconds"),
@@ -175,7 +175,7 @@ async def test_the_address_of_a_provider_is_not_shown(wire: Wire) -> None:
                 await made.ask()
     error = caught.value
     assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "can't reach provider `one`: connect error")
-    hint = "check `providers.one.baseUrl`, and that the provider is running"
+    hint = "check that `providers.one.baseUrl` is right and the provider is running"
     assert (error.hint, made.clock.waits) == (hint, [0.5, 1.0])
     host, port = wire.url.removeprefix("http://").split(":")
     base = f"{wire.url}/tenant-7c3e/v1"

@@ -85,7 +85,7 @@ def test_only_a_store_of_an_older_version_is_replaced(file: Path) -> None:
         with pytest.raises(database.StoreVersionError) as caught:
             open_store(str(file), create=create)
         schemas = f"with schema {version}; this version supports schema {database.SCHEMA_VERSION}"
-        assert str(caught.value) == f"{file}: {maker} duvet created this index {schemas}"
+        assert str(caught.value) == f"{file}: {maker} version of duvet created this index {schemas}"
         assert caught.value.hint.startswith(hint)
         assert file.read_bytes() == before
     with closing(open_store(str(file), create=True)) as store:

@@ -152,7 +152,7 @@ def test_a_reading_call_is_tried_three_times(wire: Wire) -> None:
 def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
-    assert told == ("upstream_error", "the gateway did not answer within 0.2 seconds", "try again later")
+    assert told == ("upstream_error", "the gateway did not answer within 0.2 s", "try again later")
 
 
 def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> None:

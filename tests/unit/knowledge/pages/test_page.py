@@ -129,7 +129,7 @@ def test_the_title_of_a_page_is_found() -> None:
     assert titles == dict(zip(("a", "b", "c", "d", "e", "f", "deep/g", "h"), expected, strict=True))
 
 
-ELSEWHERE = "it contains an empty, `.` or `..` folder"
+ELSEWHERE = "one of its parts is empty, `.` or `..`"
 BAD = {
     "": "it is empty",
     **dict.fromkeys(("/etc/passwd", "C:/x"), "it is an absolute path"),

@@ -41,8 +41,8 @@ INGEST = "index the project with km-ingest-trigger or `duvet ingest`, then try a
 UPDATE = "update duvet, or start over: remove store.db"
 ANOTHER = "set `store.path` to another file; if this file was an index, remove store.db, and run `duvet ingest`"
 FAULTS: list[tuple[Callable[[Path], object], str, str]] = [
-    (lambda path: set_version(path, 1), "an older duvet created this index with schema 1", INGEST),
-    (lambda path: set_version(path, 99), "a newer duvet created this index with schema 99", UPDATE),
+    (lambda path: set_version(path, 1), "an older version of duvet created this index with schema 1", INGEST),
+    (lambda path: set_version(path, 99), "a newer version of duvet created this index with schema 99", UPDATE),
     (lambda path: path.write_bytes(b"no database at all, but text " * 500), DAMAGED, "run `duvet ingest --full`"),
     (replace_with_folder, DAMAGED, ANOTHER),
     (replace_with_link, "the index must not be behind a symbolic link", "remove the link"),
@@ -52,7 +52,7 @@ FAULTS: list[tuple[Callable[[Path], object], str, str]] = [
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        message = "this project has no index yet"
+        message = "this project is not indexed yet"
         assert known.refusal(tool, **arguments) == ("upstream_error", message, INGEST)
         assert known.refusal(tool, "shell", **arguments) == ("upstream_error", message, "run `duvet ingest` first")
     assert known.value(STATUS) == {"status": "not_found"}
@@ -80,7 +80,7 @@ def test_a_replaced_or_repaired_store_is_read(known: Asking, tmp_path: Path) -> 
     assert known.file.stat().st_ino == file
     assert known.value(STATUS)["run_id"] == "r1"
     shutil.rmtree(known.file.parent)
-    assert known.refusal("km-coverage-summary")[1] == "this project has no index yet"
+    assert known.refusal("km-coverage-summary")[1] == "this project is not indexed yet"
     fill(known.folder, [replace(RUN, run_id="r2")])
     assert known.value(STATUS)["run_id"] == "r2"
     # Changed settings and services apply to the next question.

@@ -51,7 +51,7 @@ def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking)
 
 
 def test_a_dry_run_and_a_wrong_profile_change_nothing(kept: Asking) -> None:
-    assert refused(kept, BACKUP) == ("upstream_error", "this project has no index yet")
+    assert refused(kept, BACKUP) == ("upstream_error", "this project is not indexed yet")
     assert not kept.file.parent.exists()
     found = kept.value(INGEST, dry_run=True)
     assert (found["status"], found["dry_run"], found["changed"]) == ("success", True, 7)
