@@ -62,7 +62,7 @@ def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -
     (tmp_path / STORE).parent.mkdir(parents=True)
     open_store(str(tmp_path / STORE), create=True).close()
     for tool in ("km-coverage-summary", "km-lifecycle-report"):
-        assert known.refusal(tool)[:2] == ("upstream_error", "this project has no index yet")
+        assert known.refusal(tool)[:2] == ("upstream_error", "this project is not indexed yet")
     assert known.value("km-graph-search", term="kettle")["results"] == []
     assert known.value(STATUS) == {"status": "not_found"}
     fill(tmp_path)
