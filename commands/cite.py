@@ -58,9 +58,10 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 def cite(
     reference: str, place: str, kind: str | None, part: str | None, width: int, dry_run: bool, **options: Any
 ) -> None:
-    """REF is the first digits of a requirement id, its name in the specification (FR-001 or SPEC#FR-001), SPEC#SECTION
-    to cite the title of a section, or FILE:LINE to cite the same requirement as another annotation. duvet inserts the
-    citation above the line that --at names, in the file's comment style and with the line's indentation, and wraps it.
+    """REF is a requirement (the first digits of its id, or its name in the specification, as FR-001 or SPEC#FR-001),
+    SPEC#SECTION to cite the title of a section, or FILE:LINE to cite the same requirement as another annotation. duvet
+    inserts the citation above the line that --at names, in the file's comment style and with the line's indentation,
+    and wraps it.
 
     duvet refuses a citation that `duvet validate` would report for any reason other than a partial quote.
 

@@ -47,8 +47,8 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json}
 @add_detail_format
 def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any) -> None:
     """Compare the working tree with the merge base of HEAD and BASE, as a pull request does. BASE defaults to the
-    default branch of origin, or else to HEAD. Nothing is checked out or fetched; specifications that the
-    commit lacks are read from disk.
+    default branch of origin, or else to HEAD. Nothing is checked out or fetched; specifications that
+    are missing from the compared commit are read from disk.
 
     A requirement loses coverage when its state gets worse, or when it loses its implementation or its tests. A
     citation goes stale when it becomes invalid without being edited. Renamed files and moved lines don't count.

@@ -101,7 +101,7 @@ def show_page(slug: str, format: str, **options: Any) -> None:
 def check(format: str | None, output: str | None, **options: Any) -> None:
     """Check links, slugs and front matter.
 
-    Exits with 1 if a link points to a missing page or requirement, two pages share a slug, or a page can't be read.
+    Exits with 1 if it finds a problem, such as a broken link, two pages with the same slug, or an unreadable page.
 
     \b
     Examples:

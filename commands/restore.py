@@ -18,7 +18,7 @@ from duvet.text import format_count
 
 @click.command(cls=command.Subcommand)
 @click.argument("file", type=command.PathType(), metavar="FILE")
-@click.option("--force", is_flag=True, help="Don't back up the current index first; needs less disk space.")
+@click.option("--force", is_flag=True, help="Don't back up the current index first. This needs less disk space.")
 @options.add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
     """duvet checks the whole archive first, and backs up the current index. Then it replaces the index in one step;

@@ -30,9 +30,9 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     """A requirement is shown with its state, citations and code; a section with its text; a specification with its
     coverage; a file with its citations.
 
-    REF is the first digits of a requirement id, its name in the specification (FR-001 or SPEC#FR-001), a specification,
-    SPEC#SECTION, a file, FILE:LINE, or the full path of a resource, as in JSON output. A line of code refers to the
-    citations right above it, and a line of a specification to the requirement that begins there.
+    REF is a requirement (the first digits of its id, or its name in the specification, as FR-001 or SPEC#FR-001), a
+    specification, SPEC#SECTION, a file, FILE:LINE, or the full path of a resource, as in JSON output. A line of code
+    refers to the citations right above it, and a line of a specification to the requirement that begins there.
 
     \b
     Examples:
