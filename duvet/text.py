@@ -112,6 +112,11 @@ def quote_text(text: str) -> str:
     return f'"{escaped}"'
 
 
+def quote_phrase(text: str) -> str:
+    """Quote a text that may contain double quotes; use single quotes rather than escapes."""
+    return f"'{text}'" if '"' in text and "'" not in text and text.isprintable() else quote_text(text)
+
+
 _LONGEST = 1000
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 

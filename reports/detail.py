@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from duvet.queries import details, records
 from duvet.reports import cells, tables
 from duvet.reports.summary import describe_exemption
-from duvet.text import format_count, quote_text
+from duvet.text import format_count, quote_phrase
 from duvet.trace.catalogue import State
 from duvet.trace.records import format_state
 
@@ -120,7 +120,7 @@ def _make_requirement_blocks(detail: details.RequirementDetail) -> Iterator[Bloc
 def _list_missing_words(detail: details.RequirementDetail) -> Iterator[tuple[str, str]]:
     for name, words in (("not implemented", detail.not_implemented), ("not tested", detail.not_tested)):
         if words != (detail.text,):
-            yield name, ", ".join(map(quote_text, words))
+            yield name, ", ".join(map(quote_phrase, words))
         elif detail.status == State.IN_PROGRESS.words:
             yield name, "all of it"
 

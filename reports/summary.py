@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from duvet.model import Level, Problem
 from duvet.reports import cells
-from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
+from duvet.text import collapse_whitespace, format_count, quote_phrase, shorten_text
 from duvet.trace import records
 from duvet.trace.catalogue import NotApplicable, State
 
@@ -147,7 +147,7 @@ def _format_line(name: str, room: int, body: Sequence[_Cell], widths: Sequence[i
 def describe_not_applicable(entry: NotApplicable) -> str:
     """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
-    quote = f", {quote_text(shorten_text(collapse_whitespace(entry.quote)))}" if entry.quote else ""
+    quote = f", {quote_phrase(shorten_text(collapse_whitespace(entry.quote)))}" if entry.quote else ""
     count = format_count(entry.requirements, "requirement")
     return f"{what}: {count} of {entry.target}{quote}: {describe_exemption(entry)}"
 

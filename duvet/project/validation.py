@@ -20,7 +20,7 @@ from duvet.project.history import TextHistory
 from duvet.project.project import Project, find_missing_reasons, find_setup_problems
 from duvet.sources.editor import apply_edits
 from duvet.sources.literals import find_lines_in_literals, may_have_literals
-from duvet.text import join_names, quote_text, shorten_text
+from duvet.text import join_names, quote_phrase, shorten_text
 from duvet.trace.build import make_two_spellings_problem
 from duvet.trace.coverage import find_partial_quotes, find_quotes_outside_requirements
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace, find_second_spellings
@@ -152,7 +152,7 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
     trace = project.trace
     reported: set[tuple[str, int]] = set()
     for requirement, kind, ids, parts in find_partial_quotes(trace.coverages, project.requirements, trace.annotations):
-        missing = join_names([quote_text(shorten_text(words)) for words in parts], _MOST_MISSING)
+        missing = join_names([quote_phrase(shorten_text(words)) for words in parts], _MOST_MISSING)
         name = requirement.name or "a requirement"
         paths: set[str] = set()
         for id in ids:

@@ -12,7 +12,7 @@ from duvet.config.settings import Config, NotApplicableTable
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.locator import canonical_url, resolve_specification
-from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
+from duvet.text import LineNumbers, format_count, normalise, quote_phrase, shorten_text, suggest_nearest
 from duvet.trace import locations, records
 from duvet.trace.catalogue import Catalogue, NotApplicable, RequirementCard, State, make_specification_card
 from duvet.tree.cache import Cache
@@ -63,7 +63,7 @@ def _find_problems(
             quote = trace.annotations[match.ids[0]].quote
             section = coverage.specification.sections[match.section]
             name = trace.annotations[match.stating[0]].name if match.stating else ""
-            text = f"{name} {quote_text(shorten_text(quote or section.title))}".lstrip()
+            text = f"{name} {quote_phrase(shorten_text(quote or section.title))}".lstrip()
             yield rule.problem(
                 f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites all of {text}",
                 coverage.specification.path,
@@ -111,7 +111,7 @@ def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool)
     for one in requirements:
         if one.state in lacking:
             specification = one.specification
-            text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
+            text = f"{one.name} {quote_phrase(shorten_text(one.text))}".lstrip()
             yield rule.problem(
                 f"{text} is not fully {participle} ({one.state.words})",
                 specification.path,
@@ -244,7 +244,7 @@ def _match_entry(
         hint = "quote one whole requirement"
     else:
         message = f"no requirement of {target} contains this quote"
-        near = suggest_nearest(quote_text(entry.quote), map(quote_text, texts.values()))
+        near = suggest_nearest(quote_phrase(entry.quote), map(quote_phrase, texts.values()))
         hint = near or "quote one of its requirements, or remove the entry"
     return [], (rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Place, Problem
 from duvet.project.project import Project
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_phrase, shorten_text
 from duvet.trace.catalogue import State
 from duvet.trace.gates import check_gates, find_incomplete, find_not_applicable_annotations
 from duvet.trace.records import Requirement, list_requirements
@@ -101,7 +101,7 @@ def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> No
         ("DUV063", working - lines(Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION)),
     ]
     wanted = [
-        (code, min(shut.intersection(own)) + 2, f"cites all of {quote_text(shorten_text(quote))}")
+        (code, min(shut.intersection(own)) + 2, f"cites all of {quote_phrase(shorten_text(quote))}")
         for code, shut in gates
         for quote, own in lines_of.items()
         if shut.intersection(own)
