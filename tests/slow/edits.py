@@ -345,18 +345,8 @@ def renumber_items(document: Document, random: Random) -> Edited | None:
 
 
 EDITS: tuple[Edit, ...] = (
-    insert_section,
-    insert_paragraph,
-    delete_section,
-    move_section,
-    insert_chapter,
-    exchange_chapters,
-    reword_requirement,
-    reword_requirement,
-    reword_requirement,
-    tick_boxes,
-    rewrap_paragraphs,
-    renumber_items,
+    *(insert_section, insert_paragraph, delete_section, move_section, insert_chapter, exchange_chapters),
+    *(reword_requirement, reword_requirement, reword_requirement, tick_boxes, rewrap_paragraphs, renumber_items),
 )
 
 

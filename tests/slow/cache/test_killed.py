@@ -33,13 +33,8 @@ main()
 """The command, which is killed right before it opens, lists, moves or removes something of the project for the n-th
 time."""
 EDITS = (
-    random_changes.write,
-    random_changes.append,
-    random_changes.swap_letters,
-    random_changes.delete,
-    random_changes.specify,
-    random_changes.require,
-    random_changes.restore,
+    *(random_changes.write, random_changes.append, random_changes.swap_letters, random_changes.delete),
+    *(random_changes.specify, random_changes.require, random_changes.restore),
 )
 # What a killed run leaves must not be among what the next one reads.
 OPTIONS = [options for options in random_changes.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]

@@ -108,16 +108,7 @@ def test_a_path_that_is_shown_can_be_written(path: str, folder: str) -> None:
 def test_references_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make(tmp_path, {"src/a.rs": "", "spec.md": "", "src/b/c.md": ""}))
     written = [
-        "a.rs",
-        "a.rs:7",
-        "a.rs:7:2",
-        "../spec.md#heating",
-        "b/c.md#a#b",
-        "b",
-        "spec.md",
-        "src/a.rs:1",
-        "3b42",
-        "",
+        *("a.rs", "a.rs:7", "a.rs:7:2", "../spec.md#heating", "b/c.md#a#b", "b", "spec.md", "src/a.rs:1", "3b42", ""),
     ]
     assert [ReferenceType.locate(one, "src") for one in written] == [
         *("src/a.rs", "src/a.rs:7", "src/a.rs:7:2", "spec.md#heating", "src/b/c.md#a#b"),

@@ -81,14 +81,8 @@ def test_specifications_with_the_number_of_their_requirements() -> None:
     named = dict.fromkeys((*paths, "src/tea-spec.md", "Requirements.markdown"), one)
     found = specifications({**named, "notes.md": RULES, "rfc/rfc1.txt": "1.  Tea\n\n   It MUST be hot.\n"})
     assert [(found_one.path, found_one.requirements) for found_one in found] == [
-        (".kiro/specs/a/requirements.md", 1),
-        ("Requirements.markdown", 1),
-        ("docs/a.md", 1),
-        ("notes.md", 3),
-        ("openspec/specs/b/spec.md", 1),
-        ("rfc/rfc1.txt", 1),
-        ("specs/001-x/spec.md", 1),
-        ("src/tea-spec.md", 1),
+        *((".kiro/specs/a/requirements.md", 1), ("Requirements.markdown", 1), ("docs/a.md", 1), ("notes.md", 3)),
+        *(("openspec/specs/b/spec.md", 1), ("rfc/rfc1.txt", 1), ("specs/001-x/spec.md", 1), ("src/tea-spec.md", 1)),
     ]
 
 

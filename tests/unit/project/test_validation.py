@@ -31,13 +31,8 @@ def test_problems_that_only_validation_reports() -> None:
     ##% or tests that cite excepted text.
     problems = validate(project()).of(["src/doubtful.rs"]).problems
     assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
-        (1, "DUV090", "error"),
-        (5, "DUV093", "warning"),
-        (8, "DUV091", "warning"),
-        (8, "DUV093", "warning"),
-        (11, "DUV092", "warning"),
-        (12, "DUV094", "warning"),
-        (17, "DUV022", "error"),
+        *((1, "DUV090", "error"), (5, "DUV093", "warning"), (8, "DUV091", "warning"), (8, "DUV093", "warning")),
+        *((11, "DUV092", "warning"), (12, "DUV094", "warning"), (17, "DUV022", "error")),
     ]
     assert problems[1].message == "this code cites text that the exception at src/doubtful.rs:1 covers"
     assert problems[2].notes == (Note(Place(5, 5, 15), "first annotation"),)

@@ -72,16 +72,9 @@ def test_the_java_model_judges_declarations() -> None:
     ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
     ##% executed line as executed, up to the line that opens their block.
     for above, hits, expected in [
-        (3, {11: True}, MISSED),
-        (3, {6: True}, EXECUTED),
-        (6, {11: True}, EXECUTED),
-        (6, {11: False}, MISSED),
-        (12, {13: True}, EXECUTED),
-        (17, {17: True}, STRUCTURAL),
-        (22, {23: False}, STRUCTURAL),
-        (27, {}, STRUCTURAL),
-        (6, {28: True, 11: True}, unknown(6)),
-        (6, {0: True, 11: True}, unknown(6)),
+        *((3, {11: True}, MISSED), (3, {6: True}, EXECUTED), (6, {11: True}, EXECUTED), (6, {11: False}, MISSED)),
+        *((12, {13: True}, EXECUTED), (17, {17: True}, STRUCTURAL), (22, {23: False}, STRUCTURAL)),
+        *((27, {}, STRUCTURAL), (6, {28: True, 11: True}, unknown(6)), (6, {0: True, 11: True}, unknown(6))),
     ]:
         model = execution.JavaModel(classify_java(BODY, "A.java"), ((3, 3), (9, 9), (20, 20), (22, 22)))
         assert model.apply(hits)((above, above)) == expected

@@ -165,13 +165,8 @@ def test_white_space_is_that_of_unicode() -> None:
 
 
 STYLES = [
-    SourceStyle("//", "//="),
-    SourceStyle("//=", "//"),
-    SourceStyle("=", "=#="),
-    SourceStyle("", "#"),
-    SourceStyle("=", ""),
-    SourceStyle(" *=", "*#"),
-    SourceStyle("*=", "\u3000*#"),
+    *(SourceStyle("//", "//="), SourceStyle("//=", "//"), SourceStyle("=", "=#="), SourceStyle("", "#")),
+    *(SourceStyle("=", ""), SourceStyle(" *=", "*#"), SourceStyle("*=", "\u3000*#")),
 ]
 EASY_STYLES = [
     SourceStyle(),

@@ -305,12 +305,8 @@ class Counting(str):
 
 def test_a_text_is_not_read_again_for_each_keyword() -> None:
     for text in [
-        "MUST " * 2000,
-        "a.b MUST " * 2000,
-        f"a{'.' * 2000}b {'MUST ' * 2000}",
-        "a.b MUST\n" * 2000,
-        "1.2 MUST\n3.4 x\n" * 2000,
-        f"a.b\n{'MUST ' * 2000}\n" * 3,
+        *("MUST " * 2000, "a.b MUST " * 2000, f"a{'.' * 2000}b {'MUST ' * 2000}", "a.b MUST\n" * 2000),
+        *("1.2 MUST\n3.4 x\n" * 2000, f"a.b\n{'MUST ' * 2000}\n" * 3),
     ]:
         counted = Counting(text)
         openings = SentenceOpenings(counted)

@@ -217,12 +217,8 @@ def test_an_entry_applies_until_the_end_of_its_last_day() -> None:
     ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count its
     ##% requirements again.
     for entries, today, count in [
-        (UNTIL, date(2030, 1, 30), 4),
-        (UNTIL, date(2030, 1, 31), 4),
-        (UNTIL, date(2030, 2, 1), 0),
-        (UNTIL, date(2031, 1, 1), 0),
-        (UNTIL, None, 4),
-        (UNTIL + entry("tea.md#cup"), date(2030, 2, 1), 4),
+        *((UNTIL, date(2030, 1, 30), 4), (UNTIL, date(2030, 1, 31), 4), (UNTIL, date(2030, 2, 1), 0)),
+        *((UNTIL, date(2031, 1, 1), 0), (UNTIL, None, 4), (UNTIL + entry("tea.md#cup"), date(2030, 2, 1), 4)),
     ]:
         assert len(excluded(settled(entries, today))) == count
     found = settled(UNTIL, date(2030, 2, 1))
