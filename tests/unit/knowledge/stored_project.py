@@ -56,16 +56,9 @@ POURING = node("Section:spec#pouring", "Pouring")
 
 def requirement(key: str, text: str, status: str) -> GraphNode:
     section, _, digits = key.partition("#")[2].partition("/")
-    return node(
-        f"Requirement:{key}",
-        text[:80],
-        text=text,
-        level="MUST",
-        status=status,
-        target=f"docs/spec.md#{section}",
-        full_path=f"/specifications/spec/sections/{section}/requirements/{digits}",
-        line=3,
-    )
+    full_path = f"/specifications/spec/sections/{section}/requirements/{digits}"
+    more = {"level": "MUST", "status": status, "target": f"docs/spec.md#{section}", "full_path": full_path, "line": 3}
+    return node(f"Requirement:{key}", text[:80], text=text, **more)
 
 
 MUST_BOIL = requirement(BOIL, "The kettle MUST boil. " + "It does so at 100 degrees. " * 3 + "Steam MUST rise.", "done")

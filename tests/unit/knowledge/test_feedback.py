@@ -25,9 +25,11 @@ def test_lines_are_appended_in_order(tmp_path: Path) -> None:
     assert list(read_lines(path)) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
 
 
-@pytest.mark.parametrize(
-    ("left", "valid"),
-    [
+def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#feedback
+    ##% Stored feedback MUST survive killed processes and concurrent writers.
+    path = tmp_path / "a.jsonl"
+    for left, valid in [
         (b'{"a": 1}\n{"b', [b'{"a": 1}']),
         (b'{"b', []),
         (b'{"a": 1}\n{"b": 2}', [b'{"a": 1}', b'{"b": 2}']),
@@ -36,15 +38,10 @@ def test_lines_are_appended_in_order(tmp_path: Path) -> None:
         (b'no line\n[]\n{"a": 1}\n', [b'{"a": 1}']),
         (DEEP + b'\n{"a": "\xff"}\n{"a": 1}\n', [b'{"a": 1}']),
         (b'{"a": 1}\n' + DEEP, [b'{"a": 1}']),
-    ],
-)
-def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, valid: list[bytes]) -> None:
-    ##= man/spec/gateway.md#feedback
-    ##% Stored feedback MUST survive killed processes and concurrent writers.
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(left)
-    append_lines(str(path), [b'{"c":3}'])
-    assert list(read_lines(str(path))) == [*valid, b'{"c":3}']
+    ]:
+        path.write_bytes(left)
+        append_lines(str(path), [b'{"c":3}'])
+        assert list(read_lines(str(path))) == [*valid, b'{"c":3}']
 
 
 @posix

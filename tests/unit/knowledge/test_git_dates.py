@@ -29,13 +29,11 @@ def test_the_last_commit_counts(tmp_path: Path) -> None:
     (folder / "new.md").write_text("1")
     found = find_commit_times(project(folder), CommitTimes())
     assert found.head == second
-    assert {name: found.find_last_commit(name) for name in ("a.md", "b é.md", "c.md", "d/e.md", "new.md")} == {
-        "a.md": LastCommit(first, FIRST),
-        "b é.md": LastCommit(second, FIRST),
-        "c.md": None,
-        "d/e.md": LastCommit(first, FIRST),
-        "new.md": None,
+    commits = {"a.md": first, "b é.md": second, "d/e.md": first}
+    expected = {
+        name: LastCommit(commits[name], FIRST) if name in commits else None for name in (*commits, "c.md", "new.md")
     }
+    assert {name: found.find_last_commit(name) for name in expected} == expected
     assert find_commit_times(project(folder / "d"), CommitTimes()).changes.keys() == {"e.md"}
 
 

@@ -19,17 +19,9 @@ from duvet.store.database import StoreBusyError, StoreDamagedError
 from duvet.store.location import StorePaths, open_store
 from duvet.store.records import IngestRun
 from tests.cli.damage import small_disk, small_files
+from tests.unit.knowledge import stored_project
 from tests.unit.knowledge.archives import Member, manifest, member, packed
-from tests.unit.knowledge.stored_project import (
-    CLOCK,
-    STAMP,
-    ask_store,
-    change_store,
-    fill,
-    make_backup,
-    places,
-    vote,
-)
+from tests.unit.knowledge.stored_project import CLOCK, STAMP, ask_store, change_store, make_backup, places
 from tests.unit.store.store_files import make_ingested_file, read_whole_store
 
 
@@ -101,7 +93,7 @@ def test_nothing_is_written_through_a_linked_folder(paths: StorePaths, tmp_path:
     os.symlink(tmp_path / "elsewhere", tmp_path / "linked/.duvet/knowledge")
     for write in (
         lambda: restore_backup(linked, archive, CLOCK),
-        lambda: append_record(linked, vote("a::0", 1.0)),
+        lambda: append_record(linked, stored_project.vote("a::0", 1.0)),
         lambda: create_backup(linked, linked.backups, CLOCK),
     ):
         with pytest.raises(DuvetError):
@@ -170,7 +162,7 @@ FORCE = "free some disk space, or pass --force to skip the backup of the current
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[StorePaths]:
-    found = places(fill(tmp_path / "tea"))
+    found = places(stored_project.fill(tmp_path / "tea"))
     with small_disk(Path(found.folder), 24 << 20):
         yield found
 

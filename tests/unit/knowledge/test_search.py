@@ -124,9 +124,8 @@ def test_a_search_answers_with_all_fields(tmp_path: Path, snapshot: Snapshot) ->
     request_id = first.metadata.request_id
     assert len(request_id) == 32 and request_id != second.metadata.request_id
     assert ([one.graph_context for one in second.results], second.metadata.graph_context_included) == ([None], False)
-    snapshot.assert_match(
-        format_json(replace(first, metadata=replace(first.metadata, request_id=""))), "knowledge/km-search.json"
-    )
+    whole = replace(first, metadata=replace(first.metadata, request_id=""))
+    snapshot.assert_match(format_json(whole), "knowledge/km-search.json")
 
 
 def test_a_search_sees_the_last_run(stored: Store) -> None:
@@ -134,9 +133,8 @@ def test_a_search_sees_the_last_run(stored: Store) -> None:
     assert NOTES_TXT in find_ids(search, "porcelain")
     space = MODEL.space(stored.kept("space") or b"")
     assert space is not None
-    cups = make_ingested_file(
-        "docs/cups.md", "# Cups\nCups are made of porcelain.\n", vectors=space.rows(["cups"]), **DOC
-    )
+    text, vectors = "# Cups\nCups are made of porcelain.\n", space.rows(["cups"])
+    cups = make_ingested_file("docs/cups.md", text, vectors=vectors, **DOC)
     with stored.writing() as writing:
         writing.remove("docs/notes.txt")
         writing.put(cups)
@@ -188,9 +186,8 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     assert result.graph_context is not None
     assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]
     assert result.scoring.signals and result.scoring.signals.relationship_count == 30
-    assert answer.metadata.warnings[1:] == (
-        "each result shows at most 10 relationships, 10 related files and 10 requirements; call km-graph-node for the rest",
-    )
+    limits = "at most 10 relationships, 10 related files and 10 requirements"
+    assert answer.metadata.warnings[1:] == (f"each result shows {limits}; call km-graph-node for the rest",)
 
 
 def test_filters_restrict_the_results(words: SearchEngine, both: SearchEngine) -> None:
@@ -249,30 +246,22 @@ def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: Searc
 STAND_INS = "the index has dummy vectors, which carry no meaning"
 
 
-@pytest.mark.parametrize(
-    ("stored_with", "model", "mode", "warning"),
-    [
-        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is missing, broken or switched off"),
-        (None, MODEL, "lexical", f"{ALONE}the index has no vectors"),
-        (
-            MODEL,
-            DummyEmbedder(),
-            "lexical",
-            f"{ALONE}the vectors are from a different model; run `duvet ingest` to compute them again",
-        ),
-        *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
-    ],
-    ids=range(6),
-)
-def test_a_search_without_usable_vectors_and_with_dummies(
-    stored_with: Embedder | None, model: Embedder | None, mode: str, warning: str, tmp_path: Path
-) -> None:
+def test_a_search_without_usable_vectors_and_with_dummies(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
-    with closing(filled(tmp_path, stored_with)) as store:
-        answer = engine(store, model).search(SearchRequest(query=GUIDE))
-    assert (answer.metadata.warnings, answer.metadata.scoring_mode) == ((warning,), mode)
-    assert (ids(answer)[0], answer.results[0].scoring.vector_score) == (GUIDE_MD, float(mode == "hybrid"))
+    different = "the vectors are from a different model; run `duvet ingest` to compute them again"
+    cases: list[tuple[Embedder | None, Embedder | None, str, str]] = [
+        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is missing, broken or switched off"),
+        (None, MODEL, "lexical", f"{ALONE}the index has no vectors"),
+        (MODEL, DummyEmbedder(), "lexical", f"{ALONE}{different}"),
+        *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
+    ]
+    for number, (stored_with, model, mode, warning) in enumerate(cases):
+        (tmp_path / str(number)).mkdir()
+        with closing(filled(tmp_path / str(number), stored_with)) as store:
+            answer = engine(store, model).search(SearchRequest(query=GUIDE))
+        assert (answer.metadata.warnings, answer.metadata.scoring_mode) == ((warning,), mode)
+        assert (ids(answer)[0], answer.results[0].scoring.vector_score) == (GUIDE_MD, float(mode == "hybrid"))
 
 
 SPOUT = ("src/kettle/boil.py::1", "a.py::0", "b.py::0")
@@ -288,11 +277,8 @@ def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Pa
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its words,
     ##% then the chunks with some of them.
-    files = (
-        make_ingested_file("b.py", "Pour slowly, slowly, and slowly pour\n"),
-        *FILES,
-        make_ingested_file("a.py", "use(x.pour_slowly)\n"),
-    )
+    first_file = make_ingested_file("b.py", "Pour slowly, slowly, and slowly pour\n")
+    files = (first_file, *FILES, make_ingested_file("a.py", "use(x.pour_slowly)\n"))
     with closing(filled(tmp_path, model, files)) as store:
         for query, expected in NAMES.items():
             answer = ask(engine(store, model), query)
@@ -344,13 +330,10 @@ def test_weights_order_equally_good_results(tmp_path: Path) -> None:
 
 def test_profiles_of_weights(stored: Store) -> None:
     assert [name.value for name in ProfileName] == [*PROFILES]
+    analysis = SearchSection(profile=ProfileName.ANALYSIS, weights=WeightsSection(subsystem=1.0, support=0.0))
     for search, profile, weights in (
         (SearchSection(), "default", (0.28, 0.05, 0.09, 0.12)),
-        (
-            SearchSection(profile=ProfileName.ANALYSIS, weights=WeightsSection(subsystem=1.0, support=0.0)),
-            "analysis+overrides",
-            (1.0, 0.10, 0.0, 0.18),
-        ),
+        (analysis, "analysis+overrides", (1.0, 0.10, 0.0, 0.18)),
     ):
         settings = KnowledgeSettings("", IngestRule(), StoreSection(), search)
         metadata = ask(open_engine(stored, settings, None, SharedVectors()), "boil").metadata

@@ -78,7 +78,7 @@ HINTS = {
 }
 
 
-def test_requests_that_are_refused() -> None:
+def test_requests_and_entries_of_filters_that_are_refused() -> None:
     dates = [(ISO, {"filters": {"updated_after": value}}) for value in (3, "yesterday")]
     ages = [(DAYS, {"filters": {"max_age_days": value}}) for value in (True, 0)]
     for message, request in (*WRONG.items(), *dates, *ages):
@@ -86,9 +86,6 @@ def test_requests_that_are_refused() -> None:
             parse_search_request(request if "querry" in request else {"query": "a", **request})
         assert raised.value.message == message
         assert raised.value.hint == HINTS.get(message, raised.value.hint)
-
-
-def test_entries_of_filters_that_are_refused() -> None:
     troubles = (
         ("has a blank entry", [" "]),
         ("has a blank entry", ["code", ""]),

@@ -85,27 +85,18 @@ Setext
 """
 
 
-def test_the_outline_of_markdown() -> None:
+def test_the_outlines_of_documents() -> None:
     found = read_outline("a.md", DOCUMENT)
-    assert [(one.level, one.title, DOCUMENT[one.start :].partition("\n")[0]) for one in found.headings] == [
-        (1, "Top code", "# Top `code` #"),
-        (2, "Setext", "Setext"),
-        (3, "Deep", "### Deep"),
-    ]
+    shown = [(one.level, one.title, DOCUMENT[one.start :].partition("\n")[0]) for one in found.headings]
+    assert shown == [(1, "Top code", "# Top `code` #"), (2, "Setext", "Setext"), (3, "Deep", "### Deep")]
     assert found.links == ("b.md", "d e.md", "/img/p.png", "../r.md", "a b.md")
     assert found.pages == ("page", "spec#sec")
     many = read_outline("a.md", "[[p]] " + "".join(f"[a](b{number}) " for number in range(10_001)))
     assert (len(many.links), many.pages) == (9_999, ("p",))
-
-
-def test_the_outline_of_other_documents() -> None:
     rst = "Title\n=====\n\nText\n\nPart\n----\n\nMore\n\nOther\n=====\n"
     adoc = "= Title\n\nText\n\n== Part ==\n"
-    assert [(one.start, one.level, one.title) for one in read_outline("a.rst", rst).headings] == [
-        (0, 1, "Title"),
-        (19, 2, "Part"),
-        (36, 1, "Other"),
-    ]
+    headings = [(one.start, one.level, one.title) for one in read_outline("a.rst", rst).headings]
+    assert headings == [(0, 1, "Title"), (19, 2, "Part"), (36, 1, "Other")]
     assert [(one.level, one.title) for one in read_outline("a.adoc", adoc).headings] == [(1, "Title"), (2, "Part ==")]
     mdx = "import A from 'a'\n\n<A b='é'>\n## Part\n[c](d.md)\n</A>\n"
     assert [(one.start, one.title) for one in read_outline("a.mdx", mdx).headings] == [(mdx.index("## "), "Part")]
@@ -116,15 +107,8 @@ def test_the_outline_of_other_documents() -> None:
 def test_chunks_are_titled_by_their_headings() -> None:
     text = "intro\n# A\n## B\ntext\n### C\n## D\n# E\n"
     find_title = chunks.make_heading_titles(read_outline("a.md", text), "Whole")
-    assert {
-        word: find_title(text.index(word), text.index(word) + 1) for word in ("intro", "# A", "text", "# D", "# E")
-    } == {
-        "intro": "Whole",
-        "# A": "Whole > A",
-        "text": "Whole > A > B",
-        "# D": "Whole > A > D",
-        "# E": "Whole > E",
-    }
+    titles = {"intro": "Whole", "# A": "Whole > A", "text": "Whole > A > B", "# D": "Whole > A > D", "# E": "Whole > E"}
+    assert {word: find_title(text.index(word), text.index(word) + 1) for word in titles} == titles
     assert find_title(0, len(text)) == "Whole > A"
     assert chunks.make_heading_titles(chunks.DocumentOutline(), "")(0, 1) == ""
 
@@ -250,14 +234,6 @@ a.go: module p 1-1, type S 2-2, interface I 3-3, type X 5-5, interface Y 6-6, me
 """
 
 
-def test_symbols_of_each_language_are_found() -> None:
-    for path, text in {"a.py": PYTHON, "a.ts": TYPESCRIPT, "a.mjs": JAVASCRIPT, "a.go": GO}.items():
-        found = find_symbols(path, text.encode())
-        shown = [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
-        lines = [line.removeprefix(f"{path}: ") for line in EXPECTED.splitlines() if line.startswith(f"{path}: ")]
-        assert ", ".join(shown) == ", ".join(lines)
-
-
 def test_broken_and_hostile_code_is_no_error() -> None:
     ##= man/spec/trace.md#commands
     ##% duvet MUST report invalid input without a traceback, and MUST NOT print control characters from it.
@@ -272,7 +248,12 @@ def test_broken_and_hostile_code_is_no_error() -> None:
         assert len(find_symbols(path, text.encode())) >= least
 
 
-def test_languages_of_symbols_and_titles_of_chunks() -> None:
+def test_symbols_of_each_language_are_found() -> None:
+    for path, text in {"a.py": PYTHON, "a.ts": TYPESCRIPT, "a.mjs": JAVASCRIPT, "a.go": GO}.items():
+        found = find_symbols(path, text.encode())
+        shown = [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
+        lines = [line.removeprefix(f"{path}: ") for line in EXPECTED.splitlines() if line.startswith(f"{path}: ")]
+        assert ", ".join(shown) == ", ".join(lines)
     paths = ("src/tea/pot.py", "src/tea/__init__.py", "setup.py", "lib/index.mjs", "a.ts", "a.go", "a.md")
     modules = [[one.qualified_name for one in make_module_symbol(path)] for path in paths]
     assert modules == [["pot"], ["tea"], ["setup"], ["lib"], [], [], []]

@@ -27,10 +27,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def request(root: str, path: str = STORE) -> IngestRequest:
-    options = IngestOptions(run_id="r")
-    return IngestRequest(
-        source=IngestSource(), rules=KnowledgeSettings(root, PLAIN, StoreSection(path=path)), options=options
-    )
+    rules = KnowledgeSettings(root, PLAIN, StoreSection(path=path))
+    return IngestRequest(source=IngestSource(), rules=rules, options=IngestOptions(run_id="r"))
 
 
 def ingest(folder: Path, environ: Mapping[str, str]) -> IngestRun:

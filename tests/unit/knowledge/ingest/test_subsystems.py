@@ -28,6 +28,8 @@ def test_the_catalogue_is_read_from_several_places() -> None:
     assert problems == [('unknown criticality "hihg"', "did you mean high?")]
 
 
+MANY = "too many values: the limit is 100,000"
+LARGE = "too many characters in strings and keys"
 BAD = {
     b"a: [1]\n": (1, "invalid type"),
     b"a:\n  path: x\n": (2, "unknown field `path`"),
@@ -36,14 +38,8 @@ BAD = {
     b"a:\n  paths: x\n  includes: 'x**'\n": (3, "Pattern syntax error"),
     b"a: &x [*x]\n": (1, "undefined alias"),
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (
-        5,
-        "too many values: the limit is 100,000",
-    ),
-    b"a: {description: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {description: *d}\n" % n for n in range(9)): (
-        9,
-        "too many characters in strings and keys",
-    ),
+    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, MANY),
+    b"a: {owner: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {owner: *d}\n" % n for n in range(9)): (9, LARGE),
     b"a: {\n": (2, "YAML parse error"),
     b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, 'unknown criticality "urgent"'),
     b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" and "A" name the same subsystem'),
@@ -77,10 +73,8 @@ def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
 
 
 def find_subsystems(files: dict[str, bytes], front: dict[str, str] | None = None) -> dict[str, str]:
-    found = index_of(files)
-    return {
-        path: found.find_membership(path, detect_kind(path), (front or {}).get(path, "")).name for path in sorted(files)
-    }
+    found, fronts = index_of(files), front or {}
+    return {path: found.find_membership(path, detect_kind(path), fronts.get(path, "")).name for path in sorted(files)}
 
 
 PROJECT = b"""[project]
@@ -166,9 +160,6 @@ def test_the_imports_of_a_test_name_its_subsystem() -> None:
     assert subsystems.find_imports("a.py", many) == tuple(f"a{number}" for number in range(64))
     long = f"import {'a' * 201}\nimport {'b' * 200}\n{'#' * (1 << 16)}\nimport c\n"
     assert subsystems.find_imports("a.py", long) == ("b" * 200,)
-
-
-def test_an_imported_folder_means_its_module() -> None:
     script, path = "import { a } from '../src/pkg/http'\n", "tests/all.test.js"
     for other, module, text in (("Aa.py", "__init__.py", "import pkg.http"), ("client.js", "index.js", script)):
         files = tree(f"src/pkg/http/{other}", f"src/pkg/http/{module}")

@@ -89,13 +89,11 @@ def test_dangling_links_are_reported_with_their_place() -> None:
         "docs/brewing.md": "[[a]] [[#^b1]] <me@a.org> [a](a.md) [up](..)\n\n# Cups ^b1\n",
     }
     found = find_page_problems(project_of(files))
-    assert [
-        (one.code, one.severity, one.path, one.place.line, one.place.column, one.message, one.hint)
-        for one in found.problems
-    ] == [
-        ("DUV103", "warning", "docs/a.md", line, 15, message, hint)
-        for line, (_, message, hint) in enumerate(DANGLING, 6)
-    ]
+    assert {(one.code, one.severity, one.path, one.place.column) for one in found.problems} == {
+        ("DUV103", "warning", "docs/a.md", 15)
+    }
+    texts = [(one.place.line, one.message, one.hint) for one in found.problems]
+    assert texts == [(line, message, hint) for line, (_, message, hint) in enumerate(DANGLING, 6)]
     assert (found.pages, found.links, found.files) == (2, 24, ("docs/a.md", "docs/brewing.md"))
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("brewing", "brewin", "gone", "q")
@@ -113,8 +111,6 @@ def test_the_graph_of_pages() -> None:
     notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
     nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
     assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
-    ##= man/spec/pages.md#tools
-    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
     assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"), PageEdge("b", "a"))
     notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
     assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ("b",)}

@@ -10,15 +10,8 @@ from duvet.knowledge.pages.page import decode_page_body, read_page
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
 from tests.cli.sample_project import make
-from tests.unit.knowledge.pages.page_projects import (
-    CONFIG,
-    TRACE,
-    list_problems,
-    load,
-    notes_of,
-    project_in,
-    project_of,
-)
+from tests.unit.knowledge.pages import page_projects
+from tests.unit.knowledge.pages.page_projects import TRACE, list_problems, notes_of, project_in
 
 
 def slugs(files: Mapping[str, str | bytes]) -> list[str]:
@@ -26,7 +19,7 @@ def slugs(files: Mapping[str, str | bytes]) -> list[str]:
 
 
 def configured(*tables: str) -> dict[str, str]:
-    return {".duvet/config.toml": CONFIG + "".join(f"[[pages]]\n{table}\n" for table in tables)}
+    return {".duvet/config.toml": page_projects.CONFIG + "".join(f"[[pages]]\n{table}\n" for table in tables)}
 
 
 FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md", "notes/old/e.md", "README.md"), "")
@@ -62,7 +55,7 @@ def test_files_that_are_never_pages(tmp_path: Path) -> None:
     for pattern in ("docs/./*.md", "docs//*.md", "./docs/*.md", "docs/.c.md", "*/[!.]*.md"):
         expected = {"docs/.c.md": [], "*/[!.]*.md": ["docs/g", "docs/spec"]}.get(pattern, ["g", "spec"])
         assert slugs({**everything, **configured(f"pattern = '{pattern}'")}) == expected, pattern
-    assert [page.slug for page in load(make(tmp_path, {**TRACE, **everything})).pages] == ["g"]
+    assert [page.slug for page in page_projects.load(make(tmp_path, {**TRACE, **everything})).pages] == ["g"]
 
 
 def test_front_matter_is_data() -> None:
@@ -216,25 +209,34 @@ def test_a_large_page_is_read_in_part() -> None:
     notes = notes_of(files)
     page = notes.require("a")
     assert (page.title, notes.outlinks(page)) == ("Large", ("b",))
-    assert len(decode_page_body(text.encode(), "x").encode()) in range(
-        pages.MAX_PAGE_BYTES - 3, pages.MAX_PAGE_BYTES + 1
-    )
+    assert pages.MAX_PAGE_BYTES - 3 <= len(decode_page_body(text.encode(), "x").encode()) <= pages.MAX_PAGE_BYTES
     for cut in range(5):
         data = b"a" * (pages.MAX_PAGE_BYTES - cut) + "\U0001f375".encode() * 2
         assert set(decode_page_body(data, "x")) <= {"a", "\U0001f375"}
 
 
-def test_the_headings_blocks_and_links_of_a_page_are_limited() -> None:
+def test_front_matter_without_end_brackets_and_limits() -> None:
+    files = {
+        "docs/a.md": "---\nslug: x\n# T\n",
+        "docs/b.md": "---\n" + "a: b\n" * 20_000 + "---\n",
+        "docs/c.md": "[[" * 50_000 + "[[b]]" + "]]" * 50_000,
+        "docs/d.md": "[[a" * 50_000,
+    }
+    notes = notes_of(files)
+    assert {page.slug: notes.outlinks(page) for page in notes.pages} == {"a": (), "b": (), "c": ("b",), "d": ()}
+    assert list_problems(files) == []
     text = "".join(f"# a\n\n[[b]] [[c]] [[d]] [[e]] [[f]]\n\nx ^b{number}\n\n" for number in range(2_001))
-    (page,) = notes_of({"docs/a.md": text}).pages
-    found = page.content
+    (large,) = notes_of({"docs/a.md": text}).pages
+    found = large.content
     assert (len(found.headings), len(found.blocks), len(found.links)) == (2_000, 2_000, 10_000)
 
 
 def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
     files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
     assert slugs(files) == ["b"]
-    problems = [(one.code, one.path, one.severity) for one in find_page_problems(project_of(files)).problems]
+    problems = [
+        (one.code, one.path, one.severity) for one in find_page_problems(page_projects.project_of(files)).problems
+    ]
     assert problems == [("DUV104", f"docs/{name}.md", "warning") for name in "ace"]
     found = read_page(DiskTree(str(tmp_path)), "docs/gone.md")
     problem = "No such file or directory (os error 2)"
@@ -266,18 +268,6 @@ def test_invalid_front_matter_and_values_are_ignored_with_a_warning() -> None:
         assert (slugs(files), list_problems(files)) == (["a"], [problem])
 
 
-def test_front_matter_without_end_and_many_brackets_are_text() -> None:
-    files = {
-        "docs/a.md": "---\nslug: x\n# T\n",
-        "docs/b.md": "---\n" + "a: b\n" * 20_000 + "---\n",
-        "docs/c.md": "[[" * 50_000 + "[[b]]" + "]]" * 50_000,
-        "docs/d.md": "[[a" * 50_000,
-    }
-    notes = notes_of(files)
-    assert {page.slug: notes.outlinks(page) for page in notes.pages} == {"a": (), "b": (), "c": ("b",), "d": ()}
-    assert list_problems(files) == []
-
-
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
     ##% duvet MUST NOT read pages through a symbolic link that leads out of the project.
@@ -304,10 +294,7 @@ def test_folders_outside_of_the_project_are_not_listed(tmp_path: Path) -> None:
     project = project_in(folder)
     found = find_page_problems(project)
     assert found.files == ("docs/a.md", "docs/spec.md")
-    outside = [one for one in found.problems if one.code == "DUV104"]
-    assert [(one.code, one.path, one.severity) for one in outside] == [
-        ("DUV104", "docs/named", "warning"),
-        ("DUV104", "docs/out", "warning"),
-    ]
+    outside = [(one.path, one.severity) for one in found.problems if one.code == "DUV104"]
+    assert outside == [("docs/named", "warning"), ("docs/out", "warning")]
     assert isinstance(project.tree, RecordedTree)
     assert not [path for path in project.tree.seen if "out/" in path or "named/" in path]

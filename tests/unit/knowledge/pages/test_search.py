@@ -162,13 +162,9 @@ EXCERPTS = {
 }
 
 
-def test_results_have_excerpts() -> None:
-    assert {
-        name: search.make_excerpt(text, search.extract_stems(words)) for name, (text, words, _) in EXCERPTS.items()
-    } == {name: expected for name, (_, _, expected) in EXCERPTS.items()}
-
-
-def test_the_passage_with_the_most_words() -> None:
+def test_results_have_excerpts_and_the_passage_with_the_most_words() -> None:
+    for name, (text, words, expected) in EXCERPTS.items():
+        assert search.make_excerpt(text, search.extract_stems(words)) == expected, name
     assert search.extract_stems("Why do the retries of connections fail?") == ("retr", "connect", "fail")
     text = "one\n\ntwo\n\nthe kettle\n\nkettle of water\n" + "x" * 5000
     part, lines = search.find_passage(text, ("kettle", "water"))
