@@ -1,5 +1,7 @@
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,8 @@ import pytest
 
 from tests.cli.command import Done, run
 from tests.cli.sample_project import make
-from tests.cli.server.team import ALL, MAINTAINERS, READERS, Outcome, break_store, by_pipes, by_shell, team
+from tests.cli.server import team
+from tests.cli.server.team import ALL, by_pipes, by_rest, by_shell
 from tests.unit.knowledge.stored_project import STORE
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.http_server import ADMIN, READER, TOKENS, samples
@@ -21,24 +24,29 @@ SEARCH = {"query": "boil"}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    return team(tmp_path / "pot", {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}})
+    return team.team(tmp_path / "pot", {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}})
 
 
 class Desk:
-    def __init__(self, command: str, folder: Path, url: str, **environ: str) -> None:
-        self.command, self.folder = command, folder
+    def __init__(self, command: str, folder: Path, stack: ExitStack, url: str, **environ: str) -> None:
+        self.command, self.folder, self.stack = command, folder, stack
         self.environ = {"KM_GATEWAY_URL": url.removesuffix("/mcp"), **environ}
 
     def run(self, *args: str) -> Done:
         return run(self.command, self.folder, *args, environ=self.environ)
 
-    def ask(self, tool: str, /, **given: Any) -> Outcome:
+    def ask(self, tool: str, /, **given: Any) -> team.Outcome:
         return by_shell(self.command, self.folder, **self.environ)(tool, given)
 
-    def pipes(self) -> Wire:
+    @cached_property
+    def wire(self) -> Wire:
         wire = Wire(self.command, self.folder, **self.environ)
+        self.stack.callback(wire.kill)
         wire.greet()
         return wire
+
+    def pipe(self, tool: str, given: team.Given) -> team.Outcome:
+        return by_pipes(self.wire)(tool, given)
 
 
 Open = Callable[..., Desk]
@@ -47,16 +55,10 @@ Open = Callable[..., Desk]
 @pytest.fixture
 def desk(duvet_command: str, tmp_path: Path) -> Iterator[Open]:
     folder = make(tmp_path / "desk", {**FILES, "given.md": "# Given\n"})
-    yield lambda url, **environ: Desk(duvet_command, folder, url, **environ)
+    with ExitStack() as stack:
+        yield partial(Desk, duvet_command, folder, stack)
     # Forwarding stores nothing locally.
     assert not (folder / STORE).parent.exists()
-
-
-def metadata_of(desk: Desk) -> Any:
-    wire = desk.pipes()
-    found = by_pipes(wire)("km-search", SEARCH).value["metadata"]
-    wire.kill()
-    return found
 
 
 @pytest.mark.criterion("knowledge 1.2")
@@ -74,40 +76,37 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
             counted = samples(client.get("/metrics").text, "duvet_tool_requests_total")
         assert counted == {("rest", "success", "km-search"): 1, ("rest", "success", "km-ingest-status"): 1}
         # The reader's token is sent there, and votes are stored here.
-        assert metadata_of(both)["feedback_prompt"] == PROMPT
-        assert "feedback_prompt" not in metadata_of(readers)
+        metadata = [one.pipe("km-search", SEARCH).value["metadata"] for one in (both, readers)]
+        assert metadata[0]["feedback_prompt"] == PROMPT and "feedback_prompt" not in metadata[1]
         refused = readers.ask("km-ingest-status")
         assert refused.code == "exit 1" and "set KM_ADMIN_TOKEN as well as KM_GATEWAY_URL" in refused.value
         assert desk(command.url, DUVET_ADMIN_TOKEN=ADMIN).ask("km-lifecycle-report").code == ""
         # The wrong scope, and an unknown token.
         for token, code in ((READER, "forbidden"), ("another-token", "unauthorized")):
-            wire = desk(command.url, KM_ADMIN_TOKEN=token).pipes()
-            answers = [by_pipes(wire)(tool, given) for tool, given in MAINTAINERS.items()]
-            wire.kill()
+            here = desk(command.url, KM_ADMIN_TOKEN=token)
+            answers = [here.pipe(tool, given) for tool, given in team.MAINTAINERS.items()]
             assert {answer.code for answer in answers} == {code} and token not in str(answers)
 
 
 def test_a_gateway_without_tokens_serves_readers(duvet_command: str, project: Path, desk: Open) -> None:
     with Command(duvet_command, project) as command:
-        wire = desk(command.url).pipes()
-        codes = {tool: by_pipes(wire)(tool, given).code for tool, given in ALL.items()}
-        wire.kill()
-    assert codes == dict.fromkeys(READERS, "") | dict.fromkeys(MAINTAINERS, "unauthorized")
+        ask = desk(command.url).pipe
+        codes = {tool: ask(tool, given).code for tool, given in ALL.items()}
+    assert codes == dict.fromkeys(team.READERS, "") | dict.fromkeys(team.MAINTAINERS, "unauthorized")
 
 
 def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, desk: Open) -> None:
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
-        wire = here.pipes()
-        result = wire.ask("tools/call", {"name": "km-graph-node", "arguments": {"node_id": "Code:gone.py"}})["result"]
-        wire.kill()
+        given = {"name": "km-graph-node", "arguments": {"node_id": "Code:gone.py"}}
+        result = here.wire.ask("tools/call", given)["result"]
         assert json.loads(result["content"][0]["text"])["error"] == {
             "code": "not_found",
             "message": "Node 'Code:gone.py' not found",
             "hint": "call km-graph-search to find nodes by part of a name",
         }
         assert here.ask("km-graph-node", node_id="nowhere").code == "exit 2"
-        break_store(project)
+        team.break_store(project)
         code, message = here.ask("km-search", **SEARCH)
         assert code == "exit 1" and str(project) not in message and "store.db" in message
         make(project, {"duvet.config.json": "{}"})
@@ -127,8 +126,7 @@ def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path
         make(here.folder, dict.fromkeys(hidden[:-1], "SECRET=1\n"))
         (here.folder / "link.md").symlink_to(here.folder / ".env")
         not_visible = "it is outside the project, hidden, ignored by git or vendored, or may contain secrets"
-        wire = here.pipes()
-        stored = by_pipes(wire)("km-upload", {"source_path": "given.md"})
+        stored = here.pipe("km-upload", {"source_path": "given.md"})
         assert (stored.code, stored.value["relative_path"]) == ("", "docs/given.md")
         assert (project / "docs/given.md").read_text() == "# Ours \u00e9\n"
         for path, reason in (
@@ -136,12 +134,11 @@ def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path
             *((path, not_visible) for path in hidden),
             ("large.bin", "it has more than 750,000 bytes"),
         ):
-            refused = by_pipes(wire)("km-upload", {"source_path": path})
+            refused = here.pipe("km-upload", {"source_path": path})
             assert refused == ("invalid_request", f'can\'t send "{path}" to the gateway: {reason}')
-        wire.kill()
         with command.client(ADMIN) as client:
-            answer = client.post_tool("km-upload", source_path="x.md", content="no base64!")
-            assert (answer[0], answer[1]["error"]) == (400, "content is not valid base64")
+            answer = by_rest(client)("km-upload", {"source_path": "x.md", "content": "no base64!"})
+            assert answer == ("invalid_request", "content is not valid base64")
 
 
 def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path, desk: Open) -> None:
@@ -149,9 +146,7 @@ def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path,
     assert run(duvet_command, project, "ingest").code == 0
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
-        wire = here.pipes()
-        report = by_pipes(wire)("km-coverage-summary", {}).value
-        wire.kill()
+        report = here.pipe("km-coverage-summary", {}).value
         assert 0 < len(report["artifacts"]) < report["summary"]["artifact_total"] >= 300
         whole = here.ask("km-coverage-summary").value
         assert len(whole["artifacts"]) == whole["summary"]["artifact_total"]
@@ -164,9 +159,9 @@ def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: 
         here, readers = desk(command.url, **TOKENS), desk(command.url, **ONLY_READER)
         make(here.folder, {"duvet.config.json": json.dumps({"workflows": {"look": workflow}})})
         assert here.ask("workflow.look").value["outputs"] == {"run": "r1"}
-        assert readers.run("mcp", "--check").code == 0
         code, message = readers.ask("workflow.look")
-        assert code == "exit 1" and "km-ingest-status requires the scope maintainer" in message
+        assert (readers.run("mcp", "--check").code, code) == (0, "exit 1")
+        assert "km-ingest-status requires the scope maintainer" in message
 
 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
