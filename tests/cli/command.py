@@ -139,7 +139,7 @@ def _regular(folder: Path) -> Iterator[Path]:
 def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
     """Run command lines in turn, and return them with all their output; a mapping writes files in between.
 
-    A line of standard error begins with `! `. Two more lines are understood: `cat FILE` and `git commit`.
+    A line of standard error begins with `! `. Other lines are `git commit`, `cat FILE`, and `$ LINE` for the shell.
     """
     told, last = [], ""
     for step in steps:
@@ -149,6 +149,8 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
             commit(folder)
         elif step.startswith("cat "):
             told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
+        elif step.startswith("$ "):
+            told.append(f"{step}\n{_show(shell('duvet', folder, step[2:]))}")
         else:
             shown = _show(run(*shlex.split(step))).replace(str(folder), "<project>")
             line = step.replace("\x1b", "\\x1b")
