@@ -80,13 +80,6 @@ def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, gold: S
     assert (done.code, done.out) == (1, "")
 
 
-def test_problems_of_requirement_files_are_in_the_same_order(reported: Path, duvet: Run) -> None:
-    wrong = "//= spec.md#heating\n//# The kettle MUST boil milk.\n"
-    make(reported, {"spec.md": SPECIFICATION.replace("MAY", "might"), "src/a.rs": wrong})
-    found = [("DUV036", f"{SPOUT}:1"), ("DUV050", f"{SPOUT}:9:9"), ("DUV050", "src/a.rs:2:5")]
-    assert places(duvet("-q", "report", "--strict")) == found
-
-
 def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
     evil = "\x1b[31m"
     config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "\\u001b[31m.json"\n')
@@ -99,13 +92,6 @@ def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
     assert all(r"\u{1b}[31m" in done.out + done.err and "\x1b" not in done.out + done.err for done in shown)
 
 
-def test_a_report_without_requirements(kettle: Path, duvet: Run) -> None:
-    make(kettle, {"spec.md": "# Kettle\n\n## Heating\n\nThe kettle boils.\n", "src/a.rs": "//= spec.md#heating\n"})
-    done, none = duvet("report"), "1 cited specification has no known requirements"
-    assert (done.code, done.out) == (0, "")
-    assert done.err.endswith(f" \n{none}\nOK: 1 annotation is valid\ncoverage: no requirements\n")
-
-
 def test_line_ends_and_empty_sources_make_no_difference(reported: Path, duvet: Run) -> None:
     kept = [*(name for name in WRITTEN if name.endswith("toml")), ".duvet/snapshot.txt"]
     before, texts = files(reported), {"src/a.rs": SOURCE, "spec.md": SPECIFICATION}
@@ -115,28 +101,15 @@ def test_line_ends_and_empty_sources_make_no_difference(reported: Path, duvet: R
         assert {name: files(reported)[name] for name in kept} == {name: before[name] for name in kept}
 
 
-EXTRACT = ("extract", "-f", "md", "-o", ".duvet/requirements", "spec.md")
+EXTRACT = "extract -f md -o .duvet/requirements spec.md"
 
 
-def test_extracted_requirements(kettle: Path, duvet: Run) -> None:
-    before = files(kettle)
-    ##= man/spec/trace.md#requirement-files
-    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
-    steps = "  Extracting requirements from spec.md\n   Extracted 3 requirements across 2 sections \n"
-    assert duvet(*EXTRACT) == Done(0, "", steps)
-    assert changed(kettle, before) == {HEATING, SPOUT}
-    assert duvet("-q", *EXTRACT, "-e", "rs") == Done(0, "", "")
-    written = files(kettle / ".duvet/requirements/spec")
-    assert written["heating.toml"].startswith(b'target = "spec.md#heating"\n\n# Heating\n')
-    assert written["heating.rs"].startswith(b"//! spec.md#heating\n//!\n//! Heating\n")
-
-
-@pytest.mark.parametrize("args", [("report",), EXTRACT], ids=["report", "extract"])
-def test_requirements_that_stay_are_not_written_again(args: tuple[str, ...], reported: Path, duvet: Run) -> None:
+@pytest.mark.parametrize("line", ["report", EXTRACT])
+def test_requirements_that_stay_are_not_written_again(line: str, reported: Path, duvet: Run) -> None:
     for path in (reported / ".duvet/requirements/spec").iterdir():
         os.utime(path, ns=(1, 1))
     make(reported, {"spec.md": SPECIFICATION.replace("drip", "leak")})
-    assert duvet("-q", *args) == Done(0, "", "")
+    assert duvet("-q", *line.split()) == Done(0, "", "")
     written = times(reported / ".duvet/requirements/spec")
     assert (written["heating.toml"], written["pouring.toml"] > 1) == (1, True)
 
@@ -165,81 +138,63 @@ DOUBTFUL = """\
 """
 
 
-def warnings(done: Done) -> str:
-    """Return the output between the steps and the summary of a successful run."""
-    assert (done.code, done.out) == (0, "")
-    found = re.search(r"^warning:.*^\d+ warnings?\n", done.err, re.MULTILINE | re.DOTALL)
-    return found[0] if found else ""
-
-
 def test_doubtful_annotations_are_warnings(reported: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/gates.md#verdicts
     ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
     strict = duvet("-q", "report", "--strict")
     assert changed(reported, before) == {PAGE}
-    told = warnings(duvet("report"))
+    (told,) = re.findall(r"(?ms)^warning:.*^\d+ warnings\n", duvet("report").err)
     gold.assert_match(told, "doubts.txt")
     assert strict == Done(1, "", told.replace("warning:", "error:").replace("3 warnings", "encountered 3 errors"))
     assert ".duvet/snapshot.txt" in changed(reported, before)
 
 
-def test_two_specifications_with_the_same_requirement_files(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    make(kettle, {"spec.markdown": SPECIFICATION.replace("kettle", "pot"), "src/a.rs": ""})
-    make(kettle, {".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "spec.markdown"\n'})
-    gold.assert_match(warnings(duvet("report")), "clash.txt")
-
-
-@pytest.fixture
-def stale(reported: Path) -> Path:
-    """Make a project with requirement files of a section without requirements, which nothing cites."""
-    return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
-
-
-def test_requirements_that_went_away(stale: Path, duvet: Run, gold: Snapshot) -> None:
-    text = (stale / SPOUT).read_text()
+LIST, NONE = "$ ls .duvet/requirements/*", "$ rm -r .duvet/requirements"
+# A section without requirements, which nothing cites.
+STALE = {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")}
+STALE_AND_OURS = {**STALE, ".duvet/requirements/spec/mine.toml": ""}
+# The unchanged requirement file of a specification that is no longer configured.
+LEFT = (
+    {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": CONFIG.replace("spec.md", "tea.md")},
+    f"$ rm {HEATING}",
+)
+CLASH = {
+    "spec.markdown": SPECIFICATION.replace("kettle", "pot"),
+    "src/a.rs": "",
+    ".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "spec.markdown"\n',
+}
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "order": (
+        {"spec.md": SPECIFICATION.replace("MAY", "might"), "src/a.rs": WRONG.partition("\n\n")[2].partition("\n\n")[0]},
+        "-q report --strict",
+    ),
+    "no requirements": (
+        *(NONE, {"spec.md": "# Kettle\n\n## Heating\n\nThe kettle boils.\n", "src/a.rs": "//= spec.md#heating\n"}),
+        "report",
+    ),
+    "extracted": (NONE, EXTRACT, f"-q {EXTRACT} -e rs", LIST, f"$ head -3 {HEATING} {HEATING[:-4]}rs"),
+    "clash": (NONE, CLASH, "report"),
     # It still stands in the section, so that nothing but its age is wrong with it.
-    make(stale, {SPOUT: text.replace("The spout MAY drip.", "drip.")})
-    gold.assert_match(warnings(duvet("report")), "stale.txt")
-    assert (stale / SPOUT).exists()
+    "stale": (STALE, f"$ sed -i 's/The spout MAY drip/drip/' {SPOUT}", "report", LIST),
+    "pruned by a report": (STALE_AND_OURS, "report --prune", LIST),
+    "pruned by extract": (STALE_AND_OURS, EXTRACT, f"{EXTRACT} --prune", LIST),
+    "nothing left": ({"spec.md": "# Kettle\n\n## Heating\n", "src/a.rs": ""}, "-q report --prune", LIST),
+    "left": (
+        # It stays while the other specification is missing.
+        *(*LEFT, "report", "$ mv tea.md away.md", "report --prune", LIST, "$ mv away.md tea.md", "-q report --prune"),
+        *(LIST, "-q report --strict"),
+    ),
+}
 
 
-@pytest.mark.parametrize("args", [("report",), EXTRACT], ids=["report", "extract"])
-def test_stale_requirement_files_are_pruned(args: tuple[str, ...], stale: Path, duvet: Run) -> None:
-    before = files(make(stale, {".duvet/requirements/spec/mine.toml": ""}))
-    if args == EXTRACT:
-        assert f"\n --> {SPOUT}:1\n" in duvet(*args).err
-    done = duvet(*args, "--prune")
-    assert (done.code, done.out, f"     Removed {SPOUT} \n" in done.err) == (0, "", True)
-    assert files(stale).keys() == before.keys() - {SPOUT}
-
-
-def test_a_specification_without_requirements_left(stale: Path, duvet: Run) -> None:
-    make(stale, {"spec.md": "# Kettle\n\n## Heating\n", "src/a.rs": "", ".duvet/config.toml": CONFIG})
-    assert duvet("-q", "report", "--prune") == Done(0, "", "")
-    assert list((stale / ".duvet/requirements/spec").iterdir()) == []
-
-
-@pytest.fixture
-def left(reported: Path) -> Path:
-    """Make a project with an unchanged requirement file of a specification that is no longer configured."""
-    config = CONFIG.replace("spec.md", "tea.md")
-    make(reported, {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": config})
-    (reported / HEATING).unlink()
-    return reported
-
-
-def test_a_specification_that_is_configured_no_more(left: Path, duvet: Run, gold: Snapshot) -> None:
-    gold.assert_match(warnings(duvet("report")), "left.txt")
-    before = files(left)
-    # It stays while the other specification is missing.
-    (left / "tea.md").rename(left / "away.md")
-    done = duvet("report", "--prune")
-    assert (done.code, "DUV036" in done.err, (left / SPOUT).exists()) == (1, False, True)
-    (left / "away.md").rename(left / "tea.md")
-    assert duvet("-q", "report", "--prune") == Done(0, "", "")
-    assert files(left).keys() == before.keys() - {SPOUT}
-    assert duvet("-q", "report", "--strict") == Done(0, "", "")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_requirement_files(name: str, reported: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
+    told = play(duvet, reported, *SCENARIOS[name])
+    steps = r"(?m)^! +(?:(?:Scan|Pars|Load|Mapp|Match|Sort|Writ|Wrote)\w* |Extract(?:ing|ed) requirements\b(?! from spec)).*\n"
+    gold.assert_match(re.sub(steps, "", told), f"{name.replace(' ', '_')}.txt")
 
 
 OURS: tuple[dict[str, str], ...] = (
@@ -253,18 +208,19 @@ OURS: tuple[dict[str, str], ...] = (
 )
 
 
-def test_files_of_people_are_not_pruned(left: Path, duvet: Run) -> None:
-    text = (left / SPOUT).read_text()
-    (left / SPOUT).unlink()
-    before = (left / ".duvet/config.toml").read_text()
+def test_files_of_people_are_not_pruned(reported: Path, duvet: Run) -> None:
+    play(duvet, reported, *LEFT)
+    text = (reported / SPOUT).read_text()
+    (reported / SPOUT).unlink()
+    before = (reported / ".duvet/config.toml").read_text()
     for change in OURS:
-        make(left, {path: content.replace("{}", text) for path, content in change.items()})
+        make(reported, {path: content.replace("{}", text) for path, content in change.items()})
         duvet("report", "--prune")
-        assert set(change) <= set(files(left))
+        assert set(change) <= set(files(reported))
         assert "DUV036" not in duvet("report").err
         for path in change:
-            (left / path).unlink()
-        make(left, {".duvet/config.toml": before})
+            (reported / path).unlink()
+        make(reported, {".duvet/config.toml": before})
 
 
 def test_a_report_that_is_merged_alone_stays_as_it_is(reported: Path, duvet: Run) -> None:
