@@ -22,6 +22,7 @@ from tests.histories import commit
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the words, rights and devices of Linux")
 
+_DUVET = str(Path(sys.executable).with_name("duvet"))
 Before = tuple[str, ...]
 """A command that runs another one."""
 
@@ -150,7 +151,7 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
         elif step.startswith("cat "):
             told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
         elif step.startswith("$ "):
-            told.append(f"{step}\n{_show(shell('duvet', folder, step[2:]))}")
+            told.append(f"{step}\n{_show(shell(_DUVET, folder, step[2:]))}")
         else:
             shown = _show(run(*shlex.split(step))).replace(str(folder), "<project>")
             line = step.replace("\x1b", "\\x1b")
