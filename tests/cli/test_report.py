@@ -176,7 +176,7 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
     "extracted": (NONE, EXTRACT, f"-q {EXTRACT} -e rs", LIST, f"$ head -3 {HEATING} {HEATING[:-4]}rs"),
     "clash": (NONE, CLASH, "report"),
     # It still stands in the section, so that nothing but its age is wrong with it.
-    "stale": (STALE, f"$ sed -i 's/The spout MAY drip/drip/' {SPOUT}", "report", LIST),
+    "stale": (STALE, f"$ sed 's/The spout MAY drip/drip/' {SPOUT} >new; mv new {SPOUT}", "report", LIST),
     "pruned by a report": (STALE_AND_OURS, "report --prune", LIST),
     "pruned by extract": (STALE_AND_OURS, EXTRACT, f"{EXTRACT} --prune", LIST),
     "nothing left": ({"spec.md": "# Kettle\n\n## Heating\n", "src/a.rs": ""}, "-q report --prune", LIST),
