@@ -18,7 +18,7 @@ from duvet.cli import cli
 from duvet.version import VERSION
 from tests import zygote
 from tests.cli.sample_project import make
-from tests.histories import commit
+from tests.histories import ENVIRON, commit
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the words, rights and devices of Linux")
 
@@ -151,7 +151,7 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
         elif step.startswith("cat "):
             told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
         elif step.startswith("$ "):
-            told.append(f"{step}\n{_show(shell(_DUVET, folder, step[2:]))}")
+            told.append(f"{step}\n{_show(shell(_DUVET, folder, step[2:], **ENVIRON))}")
         else:
             shown = _show(run(*shlex.split(step))).replace(str(folder), "<project>")
             line = step.replace("\x1b", "\\x1b")
