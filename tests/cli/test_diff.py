@@ -89,7 +89,8 @@ SCENARIOS: dict[str, tuple[str | Mapping[str, str], ...]] = {
         *(f"diff {R}", "diff", f"diff HEAD {R}"),
     ),
     "uncommitted": (
-        *(NOT_COMMITTED, "git commit", {STORED: LEAVES, "src/new.rs": SOURCE}, *["diff --offline --exact"] * 2),
+        *(NOT_COMMITTED, "git commit", {STORED: LEAVES, "src/new.rs": SOURCE}),
+        *["diff --offline --exact"] * 2,
         *({STORED: LEAVES + "\nLeaves MUST be dry.\n"}, "diff --offline --exact", IGNORED, "git commit"),
         *({PATH: CONFIG}, "diff"),
     ),
