@@ -56,10 +56,11 @@ class StyleTable(Table, frozen=True, kw_only=True):
     """The prefixes of annotation comments."""
 
     meta: Annotated[
-        str | None, doc("Prefix of lines with the target; by default `//=`, or that of the source's language")
+        str | None,
+        doc("Prefix of lines with the target or a field; by default `//=`, or the prefix of the source's language"),
     ] = None
     content: Annotated[
-        str | None, doc("Prefix of lines with the quote; by default `//#`, or that of the source's language")
+        str | None, doc("Prefix of lines with the quote; by default `//#`, or the prefix of the source's language")
     ] = None
 
 

@@ -112,7 +112,11 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     """A model provider."""
 
     kind: Annotated[
-        ProviderKind, doc("Protocol: `openai` for OpenAI and compatible APIs, `client` for the model of the MCP client")
+        ProviderKind,
+        doc(
+            "Protocol: `openai` for OpenAI and compatible APIs, `anthropic` for Anthropic, `client` for the model of the "
+            "MCP client"
+        ),
     ] = ProviderKind.OPENAI
     enabled: Annotated[bool, doc("Use this provider")] = True
     base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default that of OpenAI or Anthropic")] = None
