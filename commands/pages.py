@@ -32,7 +32,8 @@ _COLUMNS = (
 )
 
 _NO_PAGES = (
-    "no pages: duvet looks for Markdown files in `docs`, or for the files that `[[pages]]` in the configuration selects"
+    "no pages: duvet looks for Markdown files in `docs` that are not specifications, or for the files that `[[pages]]` in "
+    "the configuration selects"
 )
 
 
