@@ -52,7 +52,7 @@ class ConfigAbsentError(UnreadableError):
 
 
 class FetchError(DuvetError):
-    """Raised when a specification can't be downloaded."""
+    """Raised when a specification's text is not available, for example because a download failed."""
 
 
 class NotFoundError(DuvetError):

@@ -68,7 +68,7 @@ def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
 
 
 class LineNumbers:
-    """Computes the line numbers of increasing offsets; each count starts at the previous offset."""
+    """Computes the line numbers of byte offsets; fast if the offsets increase."""
 
     def __init__(self) -> None:
         self._data, self._offset, self._line = b"", 0, 1

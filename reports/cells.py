@@ -1,4 +1,4 @@
-"""Escapes text and JSON for terminals; measures, cuts, pads and colours text in their cells."""
+"""Escapes text and JSON for terminals, and measures, cuts, pads and colours text in terminal cells."""
 
 from __future__ import annotations
 

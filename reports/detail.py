@@ -38,13 +38,13 @@ class FactsBlock(Struct, frozen=True):
 
 
 class WordsBlock(Struct, frozen=True):
-    """Text of a specification, wrapped to the terminal's width."""
+    """The text of a requirement, shown in bold or as a quotation."""
 
     text: str
 
 
 class PassageBlock(Struct, frozen=True):
-    """Lines of a specification, shown unchanged."""
+    """Lines of text, whose line ends and indentation are shown."""
 
     text: str
 

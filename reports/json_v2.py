@@ -488,7 +488,7 @@ class _Reporter(NamedTuple):
 
 
 def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tuple[Problem, ...]]:
-    """Merge named reports, and also return warnings; raise ProblemsError with all conflicts if there are any."""
+    """Merge named reports, and also return warnings; raise ProblemsError if reports conflict."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
     problems: list[Problem] = []

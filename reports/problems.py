@@ -70,7 +70,7 @@ def make_root_relative(path: str, folder: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Return whether a path is absolute on any system."""
+    """Return whether a path is absolute on POSIX or on Windows."""
     return re.match(r"/|[A-Za-z]:[\\/]|\\\\", path) is not None
 
 

@@ -148,7 +148,7 @@ def render_listing(listing: Listing, format: ListFormat, look: cells.TableLook =
 
 
 def escape_markdown(text: str) -> str:
-    """Return text on one line that Markdown shows literally."""
+    """Escape a text so that Markdown shows it literally, on one line."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in cells.escape_cell(text))
 
 

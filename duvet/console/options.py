@@ -164,7 +164,7 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 
 
 def add_service_option(function: Function) -> Function:
-    """Add `--service-config` and, to commands without trace options, the deprecated `--config`."""
+    """Add `--service-config` and, to commands without trace options, `--config`."""
     option = command.path_option(
         _SERVICE_OPTION,
         SERVICE_KEY,

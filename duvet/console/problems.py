@@ -225,7 +225,7 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 
 
 def print_annotations(problems: Iterable[Problem]) -> None:
-    """On GitHub Actions, print the problems of a gate as workflow commands, after its other output."""
+    """On GitHub Actions, print the problems of a gate as workflow commands."""
     problems = tuple(problems)
     if problems and current_settings().environ.get("GITHUB_ACTIONS") == "true":
         ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)

@@ -25,7 +25,7 @@ class FollowedReading:
     ) -> None:
         """Without `source`, changes are found only by reading the disk.
 
-        With `recalled`, the patterns of the project are unknown, so every new file counts as a change.
+        With `recalled`, if the project's patterns are unknown, every added or removed file counts as a change.
         """
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the project's tree must be a RecordedTree")

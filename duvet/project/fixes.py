@@ -354,7 +354,6 @@ class AnnotationFixer:
         self._readings: dict[str, _ReadingsByStyle] = {}
 
     def add_fixes(self, pairs: Sequence[tuple[Annotation, Problem]]) -> list[Problem]:
-        """Return the problems with hints, and with a fix if there is exactly one correction."""
         corrected = [(annotation, problem, self._correct(annotation, problem)) for annotation, problem in pairs]
         fixed = [
             replace(problem, hint=correction.hint or problem.hint, fix=self._fix(annotation, correction))

@@ -164,7 +164,7 @@ class Options(Struct, frozen=True):
 
 
 class Project:
-    r"""A folder with specifications, sources and usually a configuration; reading it writes only downloads.
+    r"""A folder with specifications, sources and usually a configuration; reading it writes only downloads and a cache.
 
     `trace.problems` lists the problems of annotations. A DuvetError is raised only if the project can't be read, for
     example because its configuration is invalid or the file in `options.config_path` does not exist.
@@ -213,7 +213,7 @@ class Project:
 
     @cached_property
     def config(self) -> Config | None:
-        """The configuration, or None if the default file is missing; raises DuvetError if it can't be used."""
+        """The configuration, or None if the project has none; raises DuvetError if it can't be used."""
         if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
             raise UnreadableError("no such folder", path=self.root)
         named = self.options.config_path
@@ -419,7 +419,7 @@ class Project:
 
     @property
     def allows_cuts(self) -> bool:
-        """True if a quote with one wrong character may end within its sentence, as in awslabs duvet."""
+        """True if duvet accepts every quote with one wrong character, as awslabs duvet does."""
         return self.config is None or not self.config.extended
 
     @cached_property

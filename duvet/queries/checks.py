@@ -1,4 +1,4 @@
-"""The checks of `duvet query`: which annotations others cover, and for which the code below them ran in tests."""
+"""The checks of `duvet query`: whether others cover an annotation, and whether tests ran the code below it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """The share of an annotation that a pool covers; MIXED or PENDING if a second pool overlaps it."""
+    """How much of an annotation a pool covers; MIXED or PENDING if a second pool overlaps it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"

@@ -206,7 +206,7 @@ def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: s
 
 
 def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
-    """Map each source to the report entry that its path ends with; raise DuvetError if a match is ambiguous."""
+    """Map sources to the report entries that their paths end with; raise DuvetError if a match is ambiguous."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_name[entry.replace("\\", "/")].append(entry)

@@ -98,7 +98,7 @@ class Priority(Struct, frozen=True):
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the requirements that pass, most urgent first; without `finished` or a filter by state, only open ones."""
+    """Return the selected requirements, most urgent first; without `finished` or a filter by state, only open ones."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted or not applicable, unless an option
     ##% includes them.

@@ -36,7 +36,7 @@ class SpecRef(Struct, frozen=True):
 
 
 class CitationRef(Struct, frozen=True):
-    """The annotations at a line of a file: on the line, or directly above its code."""
+    """The annotations at a line of a file: on it or, without any, the nearest ones above it."""
 
     indexes: tuple[int, ...]
 

@@ -53,7 +53,6 @@ class PathPattern(Struct, frozen=True):
 
 
 def compile_pattern(text: str) -> PathPattern:
-    """Compile a pattern; raise PatternError, with awslabs duvet's message, if it is invalid."""
     for mark in _MARK.finditer(text):
         start, end = mark.span()
         if mark["nul"]:
@@ -152,7 +151,7 @@ _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
-    """Return the sorted paths that a pattern matches, including folders; report each path that duvet skips."""
+    """Return the sorted paths that a pattern matches, including folders; report odd names, loops and read errors."""
     found = _Walk(tree, pattern.components, report).run(pattern.root)
     if pattern.wants_folders:
         found = {path for path in found if not tree.is_file(path)}

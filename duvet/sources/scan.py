@@ -21,7 +21,7 @@ from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
 class FilteredTree:
     def __init__(self, tree: Tree, hides: Callable[[str, bool], object]) -> None:
-        """`hides` gets a path and whether it is a folder; the content of a hidden folder is hidden, too."""
+        """`hides` gets a path and whether it is a folder; it must also hide the content of a hidden folder."""
         self.tree = tree
         self.hides = hides
 
@@ -78,7 +78,7 @@ def find_sources(
 ) -> dict[str, tuple[SourceStyle, ...]]:
     """Return every path that the rules match, including folders, with all its styles.
 
-    `within` narrows the tree for each rule. `unmatched` gets a problem for each pattern that matches no file.
+    `within` narrows the tree for each rule. `unmatched` gets problems for patterns that match nothing.
     """
     styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in patterns:

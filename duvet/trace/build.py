@@ -36,8 +36,6 @@ IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
-    """A section, and the ids of the annotations that cite it, by quote."""
-
     specification: Specification
     section: int
     quotes: IdsByQuote

@@ -94,7 +94,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Maps section ids to titles; a title that is not unique begins with the titles of the sections above."""
+        """Maps section ids to titles, or to breadcrumbs where the title is not unique."""
         return {section.id: section.breadcrumb or section.title for section in self.sections}
 
     @cached_property
@@ -103,7 +103,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def sections_by_title(self) -> dict[str, tuple[str, ...]]:
-        """Maps case-folded titles and heading paths to section ids."""
+        """Maps case-folded titles and breadcrumbs to section ids."""
         found: dict[str, list[str]] = {}
         for section in self.sections:
             for title in {section.title, section.breadcrumb or section.title}:
@@ -212,7 +212,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def named(self) -> dict[str, list[int]]:
-        """Maps the ids that specifications give their requirements to requirement indexes."""
+        """Maps ids such as `FR-001` to requirement indexes."""
         found = _group_indexes(map(attrgetter("name"), self.requirements))
         found.pop("", None)
         return found

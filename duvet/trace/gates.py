@@ -99,7 +99,7 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 
 
 def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool) -> Iterator[Problem]:
-    """Yield a problem for each requirement that code does not fully cover or, with `tests`, that tests do not."""
+    """Yield a problem for each requirement that is not fully implemented or, with `tests`, not fully tested."""
     ##= man/spec/gates.md#gates-for-targets
     ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
     ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`

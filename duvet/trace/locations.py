@@ -1,4 +1,4 @@
-"""Finds specifications, sections and lines of files by name, in any spelling, and reads the code around a line."""
+"""Finds specifications and sections by name, in any spelling, and the annotations of a line of code."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: So
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """Return the annotations on a line or, if none are, those directly above the line's code, up to a blank line."""
+    """Return the annotations on a line or, without any, the nearest ones above it, up to a blank line."""
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it.
     if own := tuple(one.number for one in found if one.first <= line <= one.last):
@@ -294,7 +294,7 @@ _FILE = "file://"
 def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_whole: bool = False) -> list[int]:
     """Return the indexes of the specifications with this name in any spelling; a path may begin with `root`.
 
-    With `is_whole`, nothing is found for the name of a section or requirement, such as `SPEC#SECTION`.
+    With `is_whole`, nothing is found for a resource path or a target such as `SPEC#SECTION`.
     """
     name = text.strip()
     if found := find_specifications(catalogue, name):

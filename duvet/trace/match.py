@@ -46,7 +46,7 @@ class SearchText:
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the range of the quote with up to one edit, as awslabs duvet chooses it, or None."""
+    """Return the range of text that is within one edit of the quote, as awslabs duvet chooses it; None without one."""
     data, size = text.data, len(quote)
     ends: Iterable[int] = range(3)
     if size > 1:
@@ -346,7 +346,7 @@ class QuoteMatcher:
         return found or (words.find(bare[0], allows_cuts=allows_cuts) if bare[0] else None)
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
-        """Return a matcher for this requirement of the section; `self` if the section does not contain its text."""
+        """Return a matcher for this requirement; in a section without plain text, `self` if the text is not found."""
         if self.section.plain is not None:
             found = QuoteMatcher(self.section)
             found._words, found._name = self._words, name

@@ -357,7 +357,7 @@ def _count_inked(words: list[str]) -> int:
 
 
 class Neighbourhood:
-    """Searches all sections of a specification for the text of a quote."""
+    """Searches the sections of a specification for the text of a quote, or for similar text."""
 
     weighs = True  # Whether to score the second best text as well, which a fix requires.
 

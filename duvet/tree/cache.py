@@ -48,7 +48,7 @@ def compute_build_id() -> bytes:
 
 
 def _list_modules(folder: str) -> Iterator[str]:
-    """Yield each module and template with its size and time, because the version rarely changes during development."""
+    """Yield each file with its size and time, because the version rarely changes during development."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
@@ -187,8 +187,7 @@ class Cache:
     ) -> Value:
         """Return the result of `work`, which depends only on the tree, the environment and `key`.
 
-        With `whole_run`, the result also depends on everything that this cache was asked for before, and parsed files
-        are saved, too.
+        With `whole_run`, the result also depends on everything read before, and parsed files are saved, too.
         """
         return work()
 

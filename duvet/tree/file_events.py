@@ -40,7 +40,7 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Drop unread events and, unless polling, watch only these folders from now on, except unreadable ones."""
+        """Drop unread events and, unless polling, watch only these folders, except those that can't be watched."""
         self.close()
         if self.polling:
             return

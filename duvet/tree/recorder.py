@@ -391,7 +391,7 @@ def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStam
 
 
 def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """Yield paths whose recorded answers changed; folder entries and variables are not compared."""
+    """Yield paths whose recorded answers changed; folder entries, variables and days are not compared."""
     yield from (path for path, stamp in record.files.items() if tree.compare_stamp(path, stamp) is None)
     yield from record.unsteady
     yield from _find_other_changes(record, tree.disk)

@@ -1,1 +1,1 @@
-"""The HTML report, with one module per view."""
+"""The HTML report: its overview, specifications, source files and pages."""

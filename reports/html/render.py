@@ -175,7 +175,7 @@ _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 
 
 def make_report_title(page: anchors.ReportData) -> str:
-    """Return the configured title, or one made from links and specifications; it never reveals local paths."""
+    """Return the configured title, or one made from a link or the specifications, without local paths."""
     if page.title:
         return page.title
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):

@@ -55,7 +55,7 @@ class ReferenceWriter:
         return f"<dl class=references>{''.join(groups)}</dl>"
 
     def counts(self, numbers: Iterable[int]) -> str:
-        """Return counts such as `1 implementation, 2 tests`, linked to the first citation."""
+        """Return counts such as `1 implementation, 2 tests`; the first one links to its first citation."""
         found: dict[Kind, list[int]] = {}
         for number in numbers:
             found.setdefault(self.citations[number].kind, []).append(number)
