@@ -77,7 +77,7 @@ def resolve_reference(
     paths = {card.path: card.path for card in catalogue.citations}
     names = {name: name for name in catalogue.named}
     others = locations.list_specification_names(catalogue) | paths if suggests_all else {}
-    usage = _USAGE if suggests_all else "use the id or name of a requirement, or FILE:LINE of a citation"
+    usage = _USAGE if suggests_all else "use the id, name or resource path of a requirement"
     hint = suggest_nearest(file_path, ids | names | others) or usage
     raise NotFoundError(f"nothing matches {quote_text(name)}", hint=hint)
 
