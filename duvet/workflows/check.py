@@ -133,6 +133,7 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
     tool = find_step_tool(step)
     if tool not in known:
         hint = _suggest(tool, sorted({*known.tools, *(records.WORKFLOW_PREFIX + name for name in known.workflows)}))
+        hint = hint or "run `duvet tools` to list the enabled tools"
         yield WorkflowFault((*at, "tool"), f"unknown tool {_quote(tool)}", hint)
         return
     inner = known.workflow(tool)
