@@ -1,5 +1,6 @@
 import doctest
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,10 @@ from tests.cli.sample_project import CONFIG as KETTLE_CONFIG, KETTLE, SOURCE, SP
 from tests.sample_project import CONFIG, FILES, TEA, in_memory, written
 
 
-@pytest.mark.parametrize("kind", ["disk", "memory"])
-def test_a_project_is_traced(kind: str, tmp_path: Path) -> None:
-    tree = MemoryTree(FILES) if kind == "memory" else None
-    project = Project(str(written(tmp_path)), tree=tree, environ={"COMMIT": "abc"})
+def test_a_project_is_traced(tmp_path: Path) -> None:
+    project = Project(str(written(tmp_path)), environ={"COMMIT": "abc"})
     trace = project.trace
+    assert Project(str(tmp_path), tree=MemoryTree(FILES), environ={"COMMIT": "abc"}).trace == trace
     shown = [(one.path, one.line, one.kind, one.quote, one.blob_link) for one in trace.annotations]
     warm, blue = "The pot MUST be warm.", "It MAY be blue."
     assert shown == [
@@ -63,9 +63,8 @@ PIECES = [*"#[]{}'\"=\n\t\\*\r\0é日\ufeff", "//=", "//#", "type=", " MUST ", "
 def changed(text: str) -> st.SearchStrategy[bytes]:
     cuts = st.tuples(st.integers(0, len(text)), st.integers(0, 30))
     inserted = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(max_size=8)
-    return st.builds(
-        lambda cut, insert: (text[: cut[0]] + insert + text[sum(cut) :]).encode(errors="surrogatepass"), cuts, inserted
-    )
+    spliced = st.builds(lambda cut, insert: text[: cut[0]] + insert + text[sum(cut) :], cuts, inserted)
+    return spliced.map(lambda text: text.encode(errors="surrogatepass"))
 
 
 @settings(deadline=None)
@@ -88,9 +87,8 @@ def test_any_input_is_read_or_refused(config: bytes, specification: bytes, sourc
 
 def test_extraction_equals_what_the_next_run_reads(tmp_path: Path) -> None:
     first = Project(str(written(tmp_path)))
-    assert {
-        path: read_requirement_file(path, data)[0] for path, data in first.extraction.files.items()
-    } == first.extraction.annotations
+    files = first.extraction.files
+    assert {path: read_requirement_file(path, files[path])[0] for path in files} == first.extraction.annotations
     trace = first.trace
     written(tmp_path, first.extraction.files)
     assert Project(str(tmp_path)).trace == trace
@@ -119,16 +117,13 @@ def test_a_trace_with_problems_is_still_a_trace() -> None:
     assert project.requirements == in_memory(FILES).requirements
 
 
-def test_invalid_patterns_are_reported_at_their_places() -> None:
+def test_invalid_patterns_and_unreadable_files_are_reported(tmp_path: Path) -> None:
     config = CONFIG.replace(b"lib/*.rs", b"lib/***").replace(b"more/**/*", b"more/[")
     problems = in_memory({**FILES, ".duvet/config.toml": config}).trace.problems
     assert [(one.code, one.path, one.place) for one in problems] == [
         ("DUV006", ".duvet/config.toml", duvet.Place(4, 24, 9)),
         ("DUV006", ".duvet/config.toml", duvet.Place(8, 11, 13)),
     ]
-
-
-def test_unreadable_requirement_files_are_reported(tmp_path: Path) -> None:
     root = written(tmp_path, {**FILES, "more/b.toml/c.toml": b"\xff", "more/d.toml": b"["})
     (root / "more/gone.toml").symlink_to("nothing")
     assert [(one.code, one.path) for one in Project(str(root)).trace.problems] == [
@@ -155,14 +150,14 @@ def test_progress_is_reported_step_by_step() -> None:
 SCHEMA = b"'$schema' = 'duvet-cli/config/v1'\n"
 
 
-@pytest.mark.parametrize("spelling", ["./{0}", ".//x/../{0}", "{1}/{0}", "../{2}/{0}", "{1}/../{2}/./{0}"])
-def test_one_configuration_has_one_name(tmp_path: Path, spelling: str) -> None:
+def test_one_configuration_has_one_name(tmp_path: Path) -> None:
     root = written(tmp_path / "project")
-    path = spelling.format(".duvet/config.toml", root, "project")
-    project = Project(str(root), Options(config_path=path))
-    assert project.config is not None
-    assert (project.config.path, project.downloads) == (".duvet/config.toml", ".duvet/specifications")
-    assert project.trace == Project(str(root)).trace
+    for spelling in ("./{0}", ".//x/../{0}", "{1}/{0}", "../{2}/{0}", "{1}/../{2}/./{0}"):
+        path = spelling.format(".duvet/config.toml", root, "project")
+        project = Project(str(root), Options(config_path=path))
+        assert project.config is not None
+        assert (project.config.path, project.downloads) == (".duvet/config.toml", ".duvet/specifications")
+        assert project.trace == Project(str(root)).trace
 
 
 def test_a_configuration_in_another_folder_is_read(tmp_path: Path) -> None:
@@ -195,10 +190,8 @@ def test_patterns_are_relative_to_the_configuration() -> None:
         "r/a.toml": b"[[spec]]\ntarget = 'tea.md#cup'\nquote = 'be \xe2\x98\x95.'\n",
     }
     without = in_memory(files, options)
-    assert [(one.path, one.kind) for one in without.trace.annotations] == [
-        ("other/a.c", Kind.CITATION),
-        ("r/a.toml", Kind.SPEC),
-    ]
+    kinds = [(one.path, one.kind) for one in without.trace.annotations]
+    assert kinds == [("other/a.c", Kind.CITATION), ("r/a.toml", Kind.SPEC)]
     both = in_memory({**FILES, **files}, options)
     assert len(both.trace.annotations) == len(in_memory(FILES).trace.annotations) + 2
     assert both.trace.problems == without.trace.problems == ()
@@ -212,17 +205,14 @@ def test_a_wrong_configuration_is_raised_with_all_that_is_wrong() -> None:
         assert [(one.code, one.place.line) for one in caught.value.problems] == [("DUV005", 1), ("DUV002", 2)]
 
 
-@pytest.mark.parametrize(
-    ("named", "message"),
-    [
-        ("no.toml", "no.toml: No such file or directory (os error 2)"),
-        (".duvet", ".duvet: Is a directory (os error 21)"),
-        ("", ".: Is a directory (os error 21)"),
-    ],
-)
-def test_an_unreadable_configuration_is_an_error(tmp_path: Path, named: str, message: str) -> None:
+def test_an_unreadable_configuration_is_an_error(tmp_path: Path) -> None:
     trees: list[duvet.Tree | None] = [None, MemoryTree(FILES)]
-    for tree in trees:
+    messages = {
+        "no.toml": "no.toml: No such file or directory (os error 2)",
+        ".duvet": ".duvet: Is a directory (os error 21)",
+        "": ".: Is a directory (os error 21)",
+    }
+    for tree, (named, message) in product(trees, messages.items()):
         project = Project(str(written(tmp_path)), Options(config_path=named), tree=tree)
         with pytest.raises(UnreadableError) as caught:
             _ = project.trace

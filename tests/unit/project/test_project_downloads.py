@@ -145,10 +145,8 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
     with pytest.raises(FetchError, match="downloads are disabled") as caught:
         project.library.load(locate_specification(URL))
-    assert (
-        caught.value.hint
-        == f"leave out --offline, or save the specification's text as {tmp_path}/kept/specs/host.example/tea.txt"
-    )
+    path = f"{tmp_path}/kept/specs/host.example/tea.txt"
+    assert caught.value.hint == f"leave out --offline, or save the specification's text as {path}"
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 
 

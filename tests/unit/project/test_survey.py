@@ -9,18 +9,9 @@ RULES = "# Login\n\n## Flow\n\nThe server MUST reject it. It SHOULD log. The cli
 
 def groups(*paths: str) -> list[str]:
     """Return the language, number of files and patterns of each group; `-` marks patterns that it excludes."""
-    return [
-        " ".join(
-            [
-                *["test"] * one.is_test,
-                one.language.value,
-                str(one.count),
-                *one.patterns,
-                *map("-{}".format, one.exclude),
-            ]
-        )
-        for one in survey_folder(MemoryTree(dict.fromkeys(paths, b"")), "/project").sources
-    ]
+    found = survey_folder(MemoryTree(dict.fromkeys(paths, b"")), "/project").sources
+    words = [[one.language.value, str(one.count), *one.patterns, *map("-{}".format, one.exclude)] for one in found]
+    return [" ".join(["test"] * one.is_test + shown) for one, shown in zip(found, words, strict=True)]
 
 
 def test_languages_and_tests_are_found() -> None:
@@ -74,8 +65,6 @@ def specifications(files: dict[str, str]) -> list[FoundSpecification]:
 
 
 def test_specifications_with_the_number_of_their_requirements() -> None:
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, names and requirements.
     one = "# Tea\n\nThe pot MUST be hot.\n"
     paths = [".kiro/specs/a/requirements.md", "docs/a.md", "openspec/specs/b/spec.md", "specs/001-x/spec.md"]
     named = dict.fromkeys((*paths, "src/tea-spec.md", "Requirements.markdown"), one)
@@ -97,7 +86,7 @@ def test_documents_that_are_no_specifications() -> None:
     assert survey_folder(broken, "/project").specifications == ()
 
 
-def test_specifications_without_keywords_are_listed_apart() -> None:
+def test_specifications_without_keywords_are_listed_apart_and_lower_case_is_noticed() -> None:
     texts = {
         "docs/prd/requirements.md": "# Tea\n\n- FR1: The pot is hot.\n",
         "specs/001-x/spec.md": "# Tea\n\nWhen it boils, the pot shall whistle.\n",
@@ -105,11 +94,8 @@ def test_specifications_without_keywords_are_listed_apart() -> None:
         "notes.md": "FR-001",
     }
     found = survey_folder(MemoryTree({path: text.encode() for path, text in texts.items()}), "/project")
-    lower = FoundSpecification("specs/001-x/spec.md", 1, any_case=True)
-    assert (found.specifications, found.unmarked) == ((lower,), ("docs/prd/requirements.md",))
-
-
-def test_keywords_in_lower_case_are_noticed() -> None:
+    shall = FoundSpecification("specs/001-x/spec.md", 1, any_case=True)
+    assert (found.specifications, found.unmarked) == ((shall,), ("docs/prd/requirements.md",))
     lower = "# Tea\n\n- The pot must be hot.\n- It should whistle, if it can. It is blue.\n\n```\nmust\n```\n"
     texts = {
         "docs/guide.md": lower,

@@ -32,19 +32,13 @@ ADDED = 1
 
 def test_folders_without_notifications() -> None:
     for folders, blind in [
-        *(
-            ([folder], False)
-            for folder in ("/", "/home/me/project", "/netting", "/net/local/project", "/local-layers/a")
-        ),
+        *(([one], False) for one in ("/", "/home/me/project", "/netting", "/net/local/project", "/local-layers/a")),
         *(([folder], True) for folder in ("/net", "/net/deep/down", "/with space\\/a", "/layers/a")),
         (["/twice/a"], False),
         (["/", "/net/a", "/usr"], True),
     ]:
         assert MountTable(TABLE).are_blind(folders) is blind
         assert not MountTable("").are_blind(["/", ""])
-
-
-def test_the_table_of_this_system_is_read() -> None:
     assert isinstance(read_mounts().are_blind(["/proc/self"]), bool)
 
 
@@ -115,13 +109,12 @@ def test_folders_whose_names_are_not_utf8_are_not_watched(folder: Path) -> None:
     watcher.close()
 
 
-def test_more_events_than_fit_into_one_read(folder: Path, descriptor: InotifyDescriptor) -> None:
+def test_more_events_than_fit_into_one_read_and_than_the_system_keeps(
+    folder: Path, descriptor: InotifyDescriptor
+) -> None:
     for count in range(400):
         (folder / "a" / f"{count:04}{'x' * 200}").touch()
     assert len({path for _, path in descriptor.read()}) == 400
-
-
-def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor) -> None:
     one, other = str(folder / "a" / "one"), str(folder / "a" / "other")
     Path(one).touch()
     for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 4 + 2):
@@ -133,16 +126,13 @@ def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor)
     assert set(descriptor.read()) == {(MODIFIED_EVENT, f"{folder}/a/old")}
 
 
-def test_descriptors_that_are_closed(folder: Path, descriptor: InotifyDescriptor) -> None:
+def test_descriptors_that_are_closed_or_have_no_room(folder: Path, descriptor: InotifyDescriptor) -> None:
     append("a/old")(folder)
     descriptor.close()
     assert not descriptor.is_silent() and list(descriptor.read()) == []
     handle = InotifyDescriptor().handle
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(handle)
-
-
-def test_the_system_has_no_room_for_another() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:

@@ -103,7 +103,11 @@ def test_the_same_answers_as_on_disk(checkout: Path, tmp_path: Path) -> None:
             assert tree.taken == {}
 
 
-def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
+def test_a_loop_of_folders_is_seen_and_the_git_folder_is_read_from_disk(checkout: Path) -> None:
+    with tree_of(checkout) as tree:
+        for path in ("../.git", "../.git/info/exclude", f"{checkout.parent}/.git/info/exclude", ".git"):
+            assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
+        assert tree.taken == {}
     (checkout / "src" / "back").symlink_to("..")
     commit(checkout)
     with tree_of(checkout) as tree:
@@ -126,13 +130,6 @@ def test_a_revision_is_read_without_the_disk(checkout: Path) -> None:
         tree.lent = frozenset(), ".duvet/specifications"
         assert [answers(tree, path) for path in PATHS if "whole" not in path] == before
         assert set(tree.taken) == {"out", "../../beside.md"}
-
-
-def test_the_git_folder_is_read_from_disk(checkout: Path) -> None:
-    with tree_of(checkout) as tree:
-        for path in ("../.git", "../.git/info/exclude", f"{checkout.parent}/.git/info/exclude", ".git"):
-            assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
-        assert tree.taken == {}
 
 
 def test_lent_files_and_folders(checkout: Path) -> None:
@@ -221,9 +218,8 @@ def test_nothing_is_left_running(checkout: Path) -> None:
         "opened = revisions.tree(revisions.find('HEAD'), DiskTree()); tree = opened.__enter__(); tree.read('a.rs')\n"
         "print(tree.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
     )
-    killed = subprocess.run(
-        [sys.executable, "-c", program], cwd=checkout, env={**ENVIRON}, stdout=subprocess.PIPE, text=True, check=False
-    )
+    command = [sys.executable, "-c", program]
+    killed = subprocess.run(command, cwd=checkout, env={**ENVIRON}, stdout=subprocess.PIPE, text=True, check=False)
     assert killed.returncode == -9
     while is_running(int(killed.stdout)):
         os.sched_yield()

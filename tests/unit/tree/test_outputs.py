@@ -26,6 +26,10 @@ def listed(folder: Path) -> dict[str, bytes]:
 
 
 def test_all_outputs_are_written_or_none(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), store_together() as write:
+        write(str(tmp_path / "a"), b"new")
+        raise ZeroDivisionError
+    assert listed(tmp_path) == {}
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError) as caught, store_together() as write:
@@ -35,13 +39,6 @@ def test_all_outputs_are_written_or_none(tmp_path: Path) -> None:
     assert caught.value.path == str(tmp_path / "folder")
     (tmp_path / "folder").rmdir()
     assert listed(tmp_path) == {"a": b"old"}
-
-
-def test_nothing_is_written_where_the_work_fails(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), store_together() as write:
-        write(str(tmp_path / "a"), b"new")
-        raise ZeroDivisionError
-    assert listed(tmp_path) == {}
 
 
 def test_the_same_bytes_are_not_written_again_and_nothing_stays_behind(tmp_path: Path) -> None:

@@ -64,14 +64,12 @@ def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> 
 def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | None) -> int:
     shown = TerminalSettings(os.environ, day=day)
     with report.make_context("report", [*args], obj=shown) as ctx:
-        where = {
-            name: value for name, value in ctx.params.items() if name not in ("opens", "watch", "format", "output")
-        }
+        others = ("opens", "watch", "format", "output")
+        where = {name: value for name, value in ctx.params.items() if name not in others}
         request = ReportRequest(**{name: where.pop(name) for name in ReportRequest.__struct_fields__})
         try:
-            return report_project(
-                DiskCache(disk, shown.environ, now, today=shown.today), where, request, ProblemOutput()
-            )
+            cache = DiskCache(disk, shown.environ, now, today=shown.today)
+            return report_project(cache, where, request, ProblemOutput())
         except DuvetError as error:
             print_problems(list_error_problems(error), shown)
             return FAILED
