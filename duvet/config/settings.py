@@ -139,8 +139,8 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
     model: Annotated[
         SearchModel,
         doc(
-            "Embedding model: `transformer` finds more; `static` is faster. `auto` uses `transformer` for requirements and "
-            "`static` for files. Above 20,000 chunks, files always use `static`"
+            "Embedding model: `transformer` finds more, `static` is faster, and `none` computes no vectors. `auto` uses "
+            "`transformer` for requirements and `static` for files. Above 20,000 chunks, files always use `static`"
         ),
     ] = SearchModel.AUTO
     profile: Annotated[
