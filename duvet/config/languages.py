@@ -1,4 +1,4 @@
-"""Languages with their file patterns and comments, and the names of tests."""
+"""Languages with their file patterns and comments, and the names of test files."""
 
 from __future__ import annotations
 

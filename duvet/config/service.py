@@ -90,7 +90,7 @@ def load_service(
     project_path: str | None = None,
     folder: str | None = "",
 ) -> Service:
-    """Read the service configuration, or raise DuvetError; a ProblemsError contains all problems of the file.
+    """Read the service configuration, or raise DuvetError.
 
     `service_path` is the file that `--service-config` names, `project_path` the project configuration if it isn't in
     the usual place, and `folder` the user's folder relative to the project. If `folder` is None, only configurations
@@ -127,7 +127,6 @@ def _load_tables(
     *,
     reads_project: bool,
 ) -> tuple[Record, DataDocument | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Return the tables and their document, the packs that the project's configuration enables, and warnings."""
     project_path, project, overrides = project_path or settings.CONFIG_PATH, b"", _list_overrides(environ)
     if reads_project:
         with suppress(DuvetError):
@@ -181,7 +180,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[settings.PagesTable, ...] | None:
-    """Return the page patterns, or None if none are configured; raise DuvetError if the `pages` table is invalid."""
+    """Return the page patterns, or None if none are configured; ignore errors in other tables."""
     return _load_some_tables(_PageTables, tree, environ, project_path, None, folder).pages or None
 
 

@@ -233,7 +233,7 @@ def read_tables(
 ) -> tuple[Record, DataDocument | None, tuple[str, ...], tuple[Problem, ...]]:
     """Return the tables and their document, the packs that the project's configuration enables, and warnings.
 
-    The path is empty if there is no service configuration. Raise DuvetError if it or an override is invalid.
+    `path` is empty without a service configuration. Raise DuvetError if that configuration or an override is invalid.
     """
     project, document, config = None, None, kind()
     packs: tuple[str, ...] = settings.DEFAULT_PACKS
@@ -273,7 +273,7 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument) -> Itera
 def salvage_service(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> Service:
-    """Return the valid parts of an invalid configuration; raise DuvetError if the file can't be read."""
+    """Return the valid parts of an invalid configuration; raise DuvetError if the file can't be read or parsed."""
     found = find_service_file(tree, environ, service_path, folder)
     document = _read_service_document(tree, found.path, ServiceConfig)
     values: dict[str, Any] = {}

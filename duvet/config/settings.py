@@ -100,7 +100,7 @@ class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
-    """The location of the index."""
+    """The location of the index and its backups."""
 
     path: Annotated[ExpandedText, doc("Index file; sqlite creates more files next to it")] = f"{STORE_FOLDER}/store.db"
     backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None

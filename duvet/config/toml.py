@@ -11,8 +11,6 @@ from duvet.text import BOM, find_place
 
 
 class TomlDocument(DataDocument):
-    """A TOML document that can look up strings in its original text."""
-
     def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
         def find_spans(text: str) -> dict[KeyPath, KeySpans]:
             # Only messages and edits need positions.

@@ -137,7 +137,7 @@ class FirstCommitDates(Struct, frozen=True):
 def find_first_commits(
     project: Project, folders: Collection[str], earlier: FirstCommitDates | None
 ) -> FirstCommitDates:
-    """Return when each file in these folders was first committed; empty if git fails."""
+    """Return when each file in these folders was first committed; empty outside a repository or if git fails."""
     head = _read_head(project)
     if not head:
         return FirstCommitDates()

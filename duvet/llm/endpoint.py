@@ -1,4 +1,4 @@
-"""Addresses and keys of providers, and calls to them."""
+"""URLs and keys of model providers, and requests to the providers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def mask_key(self, text: str) -> str:
-        """Mask the key in text; very short keys stay, as does a key that JSON has escaped."""
+        """Mask the key in text, unless the key is very short or JSON has escaped it."""
         key = self.key.reveal() if self.key else ""
         # Texts are shown without invisible characters, so an interrupted key would become whole again.
         cleaned = strip_invisible(text)

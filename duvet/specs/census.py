@@ -42,8 +42,6 @@ _TAG = re.compile(
 
 
 class CensusReason(Struct, frozen=True):
-    """A reason why sentences are not requirements, and the lines of these sentences."""
-
     words: str  # Such as `in a code block`.
     lines: tuple[int, ...]
 

@@ -35,8 +35,6 @@ _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)
 
 
 class FetchRefusal(Exception):
-    """Raised with the reason why no text can be downloaded from a URL."""
-
     def __init__(self, reason: str, remedy: str = "") -> None:
         super().__init__(reason)
         self.remedy = remedy

@@ -25,7 +25,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """Convert text to an anchor: ASCII letters and digits in lower case, joined by single dashes."""
+    """Convert text to an anchor: lower-case ASCII letters and digits, with single dashes between the words."""
     if not text.isascii():
         text = "".join(map(_romanize, text))
     return _SEPARATOR.sub("-", text.lower()).strip("-")
@@ -144,7 +144,7 @@ def normalise_name(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Normalise a URL according to the WHATWG URL Standard; raise DuvetError if it is invalid or has no host."""
+    """Normalise a URL according to the WHATWG URL Standard; raise DuvetError if it is invalid, has no host or is a file URL."""
     if re.fullmatch(_NORMAL, text):
         return text
     from can_ada import parse
@@ -173,7 +173,7 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """Return the path in the download folder for a normalised URL, without port, query and fragment."""
+    """Return the path of a normalised URL in the download folder; its port, query and fragment don't count."""
     found = re.match(_PARTS, canonical_url(url))
     host, path = found.groups() if found else ("", "")
     return strip_extension(posixpath.join(folder, host, *path.split("/")).rstrip("/")) + ".txt"

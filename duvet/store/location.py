@@ -58,7 +58,7 @@ def open_store(path: str, *, create: bool = False) -> sqlite.Store:
 
 
 def check_plain_file(path: str) -> None:
-    """Raise StoreError if the store is not a regular file, or if it or one of the two folders above it is a symlink."""
+    """Raise StoreError if a store file or one of the two folders above is a symlink, or the store is not a regular file."""
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):

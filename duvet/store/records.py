@@ -229,7 +229,7 @@ def decode_word(value: object) -> str:
 
 
 def encode_hex(text: str) -> str | bytes:
-    """Encode 16 or more hex digits as bytes, which take half the space; encode other text as `encode_text` does."""
+    """Encode long lower-case hex as bytes, which take half the space, and other text as `encode_text` does."""
     return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
 
 

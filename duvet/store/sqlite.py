@@ -314,7 +314,7 @@ StoreMoment = tuple[object, ...]  # A token that identifies one state of a store
 
 
 class Store(ChunkSearch):
-    """The index of a project, as of the last completed run; every method can raise StoreError.
+    """The index of a project, as of the last completed run; most methods can raise StoreError.
 
     Any thread may use it, but only one at a time.
     """
@@ -346,7 +346,7 @@ class Store(ChunkSearch):
                 self.database.connection.backup(target)
 
     def check(self) -> None:
-        """Read everything; raise StoreDamagedError if a part of the store is damaged."""
+        """Raise StoreDamagedError if sqlite or a stored record shows damage."""
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST check the whole index for damage before it makes or restores a backup.
         for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
@@ -606,7 +606,7 @@ def read_moment(database: db.Database) -> StoreMoment:
 
 
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
-    """Replace the content of a store with the store at `path`, in one transaction.
+    """Replace the content of a store with that of the store at `path`, in one transaction.
 
     If another process has written since the moment `only`, raise StoreChangedError and change nothing.
     """

@@ -284,7 +284,7 @@ class StoreTables:
             yield id, records.GraphHop(node, edge, before)
 
     def find_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Find nodes, except chunks, by a part of their key or name; exact matches first, `limit` nodes per label."""
+        """Find nodes, except chunks, by a part of their key or name; for each label up to `limit`, exact matches first."""
         folded = encode_text(fold_name(term))
         return [
             node

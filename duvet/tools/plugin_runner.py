@@ -57,7 +57,7 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task, or else the first usable provider."""
+        """Return a model's answer; `model` is PROVIDER/MODEL, PROVIDER or a task; None means the first usable provider."""
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )

@@ -196,7 +196,7 @@ def load_plugins(
     settings: PluginSettings = MappingProxyType({}),
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """Load packs and their tools; a pack whose name is in `taken` counts as unloaded."""
+    """Load packs and their tools; a pack counts as unloaded if `taken` or an earlier pack has its name."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)

@@ -41,7 +41,7 @@ def parse_path(text: str) -> ValuePath:
 
 
 def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
-    """Return the path at `start`, possibly empty, and its end; raise UnresolvedError if it is invalid."""
+    """Return the path at `start`, possibly empty, and its end; raise UnresolvedError for an invalid JSON string in it."""
     first = _FIRST.match(text, start)
     if first is None:
         return (), start
@@ -62,7 +62,7 @@ def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """Format a path like `steps[2].params.query`."""
+    """Format a path, as in `steps[2].params.query`."""
     text = ""
     for number, key in enumerate(path):
         if isinstance(key, int):
@@ -174,7 +174,7 @@ def _encode(value: object) -> bytes:
 
 
 def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
-    """Apply `change` to all strings in a value, and `change_key` (by default `change`) to its keys."""
+    """Apply `change` to all strings in a value, and `change_key` (by default `change`) to all keys."""
     match value:
         case str():
             return change(value)

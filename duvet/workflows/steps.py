@@ -89,7 +89,7 @@ def clip_message(text: str) -> str:
 
 
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
-    """Shorten the largest results and outputs of a record that is too large, and add a warning."""
+    """Shorten or remove the largest results and outputs of a record that is too large, and add a warning."""
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     # Keep the first bytes of a shortened value, or nothing if the record is still too large.
     for head in (500, 0):

@@ -36,7 +36,7 @@ _VARIABLE_TYPES: Mapping[service_tables.VariableType | None, tuple[Any, str]] = 
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """An argument of a workflow; required unless it has a default."""
+    """A workflow variable; required unless it has a default."""
 
     kind: service_tables.VariableType | None = service_tables.VariableType.STRING  # None allows any type.
     description: str = ""

@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file, without a name if unknown; `named` is from the file's front matter."""
+        """Return the subsystem of a file, with an empty name if it is unknown; `named` comes from the file's front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
@@ -202,7 +202,7 @@ def find_imports(path: str, text: str) -> tuple[str, ...]:
 
 
 class SourceRoot(Struct, frozen=True, order=True):
-    """A folder that is a subsystem, or whose folders are subsystems."""
+    """A folder that is a subsystem, or whose subfolders are."""
 
     folder: str
     is_whole: bool = False  # Whether the folder is one subsystem.

@@ -58,7 +58,7 @@ class PageStore(Struct, frozen=True):
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
-    """Load pages, reading only the files that changed since `earlier` or since the cached run."""
+    """Load pages, reading only the files that changed since `earlier` or, without it, since they were cached."""
     rows, read_paths = _read_rows(project, sorted(files.prefixes), earlier.rows if earlier else {})
     dates = earlier.dates if earlier else None
     if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
@@ -256,7 +256,7 @@ class PageCollection:
         )
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs of the linked pages, including missing ones, in order."""
+        """Return the slugs of the linked pages, including those of wikilinks to missing pages, in order."""
         found: dict[str, None] = {}
         for link in page.content.links:
             if not link.target or link.syntax is LinkSyntax.EXTERNAL:

@@ -256,7 +256,7 @@ def refuse_media_types(scope: Scope) -> HttpRefusal | None:
 
 
 class _TooLargeError(Exception):
-    """The text of this exception is the number of bytes."""
+    pass
 
 
 class BodyLimit:

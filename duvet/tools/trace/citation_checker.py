@@ -35,7 +35,7 @@ _MAX_MATCHERS = 512
 
 
 class SpecCatalogue(library.Library):
-    """Loads the specifications of the catalogue, each once, but no other files outside the project."""
+    """Loads specifications without downloads; refuses hidden files and files outside the project, except those of the catalogue."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
