@@ -347,7 +347,7 @@ def locate_path(path: str, folder: str) -> str:
 
 
 def show_path(path: str, folder: str | None = None) -> str:
-    """Convert a project path to one relative to a folder, by default the user's; keep other names."""
+    """Convert a project path to one relative to a folder, by default the user's; keep absolute paths and URLs."""
     folder = current_settings().folder if folder is None else folder
     # A path with a colon is a URL, has a revision in front of it, or is absolute.
     if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):

@@ -42,7 +42,7 @@ _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
 class Correction(NamedTuple):
-    """The corrected target or quote of an annotation, if there is exactly one, and a hint."""
+    """A new target, quote or both for an annotation, if the correction is clear, and a hint."""
 
     hint: str = ""
     target: str | None = None

@@ -38,7 +38,7 @@ Value = TypeVar("Value")
 
 
 def validate(project: Project, places: AnnotationPlaces | None = None, history: TextHistory | None = None) -> Findings:
-    """Find every problem of the project; `places` keeps the file texts that fixes edit."""
+    """Find what `duvet validate` reports, except problems of pages; `places` keeps the texts that fixes edit."""
     trace, inputs = project.trace, project.inputs
     places = places or AnnotationPlaces(project.tree)
     styles = {path: styles for styles, paths in inputs.sources for path in paths}

@@ -1,4 +1,4 @@
-"""Finds the embedding model to use; also a dummy model, and vector search without numpy."""
+"""The choice of the embedding model, a dummy model for tests, and vector search without numpy."""
 
 from __future__ import annotations
 

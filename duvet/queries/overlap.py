@@ -112,8 +112,6 @@ class _Occurrences:
 
 
 class UnfoundQuotesError(Exception):
-    """Raised for quotes that are not found in their sections."""
-
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
         self.ids = tuple(ids)  # The annotations in order; an annotation that was compared several times is repeated.

@@ -61,7 +61,7 @@ class RequirementFilter(Struct, frozen=True):
 
 
 def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
-    """Return the indexes of the requirements that pass; raise NotFoundError for an unknown or ambiguous name."""
+    """Return the indexes of requirements that pass all filters; raise NotFoundError for unknown or ambiguous names."""
     found = list(enumerate(catalogue.requirements))
     if filters.specifications or filters.sections:
         from duvet.trace.locations import find_requirements_in, require_specification

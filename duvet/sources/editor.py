@@ -165,7 +165,7 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 
 
 def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """Return the edit that adds a quote below an annotation; none if its last line also contains other text."""
+    """Return the edit that adds a quote below an annotation; none if the annotation's last line has other text."""
     end = annotation.source.text_end
     start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
     line = text[start : stop if stop >= 0 else len(text)]

@@ -1,4 +1,4 @@
-"""Glob patterns with the syntax and error messages of Rust's glob crate, which Python's modules lack."""
+"""Glob patterns with the syntax and error messages of Rust's glob crate, which awslabs duvet uses."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def find_requirements_in(
 ) -> list[int]:
     """Return the requirements in the section with this name (with `below`, also in its subsections), or with this id.
 
-    Raise NotFoundError if the specifications contain neither, or several sections with this name.
+    Raise NotFoundError if the specifications contain neither, or if one has several sections with this name.
     """
     cards = [(index, catalogue.specifications[index]) for index in specifications]
     ##= man/spec/queries.md#filters

@@ -322,7 +322,7 @@ class GateResult(Struct, frozen=True):
     problems: int | None  # None if other errors prevented the gate from running.
 
     def describe(self, obstacles: str) -> str:
-        """Return the gate's output line; `obstacles` is the number of errors that prevented the check, in words."""
+        """Return the gate's output line; `obstacles` counts the errors that prevented the check, as in `2 errors`."""
         ##= man/spec/gates.md#verdicts
         ##% `duvet report` MUST print the name of each gate with `PASS` if the gate ran and passed, and with `FAIL`
         ##% otherwise.

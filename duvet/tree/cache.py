@@ -198,7 +198,7 @@ class Cache:
     def parse_files(
         self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        """Yield each path with its parsed content, leaving out None; `read` may be skipped for unchanged files."""
+        """Yield each path with its parsed content unless that is None; `read` may be skipped for unchanged files."""
         for path in paths:
             value = read(path)
             if value is not None:
