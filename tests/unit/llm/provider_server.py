@@ -1,7 +1,5 @@
 """A provider on loopback that speaks both protocols and gives prepared answers."""
 
-from __future__ import annotations
-
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event

@@ -1,7 +1,5 @@
 """Routers to providers on loopback, and a clock without real waiting."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any

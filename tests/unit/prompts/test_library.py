@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from jinja2 import UndefinedError
 

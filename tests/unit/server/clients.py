@@ -1,7 +1,5 @@
 """Clients of the SDK, each with one protocol version; they use duvet's methods and record notifications."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress

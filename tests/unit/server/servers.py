@@ -1,7 +1,5 @@
 """Servers for small projects, and projects as servers read them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import date

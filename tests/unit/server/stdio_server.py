@@ -1,7 +1,5 @@
 """`duvet mcp` over pipes, for lines of JSON-RPC that may be invalid."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import gc
 import json

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import logging
 from asyncio import CancelledError

@@ -1,7 +1,5 @@
 """A client that reads every resource, calls every tool and gets every prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files for stores, and functions that read everything in a store."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Installed packs with misbehaving tools, and a dispatcher that calls them."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

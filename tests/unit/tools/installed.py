@@ -1,7 +1,5 @@
 """Distributions with tool packs, installed where a duvet process finds them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

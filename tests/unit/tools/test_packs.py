@@ -1,7 +1,5 @@
 """The tables of built-in packs have the right names, so that tools are found without loading others."""
 
-from __future__ import annotations
-
 from duvet.tools.packs import BUILT_IN_PACKS
 from duvet.tools.tool import EnabledPack, ToolTable
 

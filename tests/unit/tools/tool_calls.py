@@ -1,7 +1,5 @@
 """A project like that in the server's description, and calls of its tools."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Recipes in a folder, and a dispatcher with tools for them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any

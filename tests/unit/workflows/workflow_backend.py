@@ -1,7 +1,5 @@
 """Small workflows, a backend with prepared answers, and checks of workflows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from inspect import isawaitable

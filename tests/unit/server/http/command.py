@@ -1,7 +1,5 @@
 """`duvet mcp --http` as a process, and clients of it."""
 
-from __future__ import annotations
-
 import re
 import select
 import signal

@@ -1,7 +1,5 @@
 """The HTTP server within the test process behind a real socket, and its clients."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """A server over a project with pages, and a client of plain HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A server with tools and methods that wait, and with methods that return large answers or arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """Conversations over pipes within the test process."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

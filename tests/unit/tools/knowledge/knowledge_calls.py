@@ -1,7 +1,5 @@
 """Calls of the knowledge tools on real stores."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,8 +1,6 @@
 """A pack: for each tool the record of its arguments, the record that it answers, and a handler that makes one of the
 other. It runs in a thread: what it raises does no harm to the server, nor how long it takes, as long as it is Python."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from msgspec import Meta, Struct
