@@ -77,10 +77,16 @@ def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tupl
     raise AssertionError(f"it answered {found}")
 
 
+def format_value(value: object) -> str:
+    return json.format(json.encode(value)).decode()
+
+
 def describe_calls(
-    call: Callable[[str, dict[str, object]], ToolAnswer], calls: Iterable[tuple[str, dict[str, Any]]]
+    call: Callable[[str, dict[str, object]], ToolAnswer],
+    calls: Iterable[tuple[str, dict[str, Any]]],
+    show: Callable[[object], str] = format_value,
 ) -> str:
-    """Return each call with its whole answer, or with the code, message and hint of its refusal."""
+    """Return each call with its answer, whole or as shown, or with the code, message and hint of its refusal."""
     lines = []
     for tool, arguments in calls:
         lines.append(f"# {tool} {arguments!a:.110}")
@@ -91,7 +97,7 @@ def describe_calls(
             lines += [told.replace("\0", "\\0"), ""]
         else:
             notes = filter(None, (found.warning, found.next_step))
-            lines += [json.format(json.encode(found.value)).decode(), *notes, ""]
+            lines += [show(found.value), *notes, ""]
     return "\n".join(lines)
 
 

@@ -115,6 +115,30 @@ GRAPH: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+WHOLE: list[tuple[str, dict[str, Any]]] = [
+    *((NODE, {"node_id": one.id, "relationships": "none"}) for one in (KETTLE, *stored_project.NODES[2:4])),
+    *((NODE, {"node_id": id, "relationships": "none"}) for id in (f"Chunk:{PATH}::0", "TestCase:tests/test_kettle.py")),
+    (NODE, {"node_id": f"SourceFile:{PATH}", "limit": 2}),
+    (AROUND, {"name": "Tea", "depth": 2, "limit": 2}),
+    (TERM, {"term": "pouring"}),
+]
+
+
+def list_ids(value: object) -> str:
+    """Return the ids and counts of an answer."""
+    found = plain(value)
+    lines = [found[name]["id"] for name in ("node", "subsystem") if name in found]
+    lines += [f"  {one['direction']} {one['type']} {one['target']['id']}" for one in found.get("relationships", [])]
+    if "related" in found:
+        for one in found["related"]["nodes"]:
+            path = [f"{step['source']} {step['type']} {step['target']}" for step in one["path"]]
+            lines.append(f"  {one['target']['id']}: {', '.join(path)}")
+        lines.append(f"  {found['related']['total']} nodes, cursor {found['related']['cursor']}")
+        lines += [f"  artifact {one['id']}" for one in found["artifacts"]]
+    lines += [f"  {one['id']} {one['score']} {one['snippet']:.40}" for one in found.get("results", [])]
+    return "\n".join(lines)
+
+
 def test_the_graph(indexed: Asking, answers: Snapshot) -> None:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, where KEY can also be the first four or more digits of a
@@ -124,7 +148,8 @@ def test_the_graph(indexed: Asking, answers: Snapshot) -> None:
     ##% with a shortest path to the subsystem.
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
-    answers.assert_match(describe_calls(indexed.answer, GRAPH), "graph.txt")
+    answers.assert_match(describe_calls(indexed.answer, GRAPH, list_ids), "graph.txt")
+    answers.assert_match(describe_calls(indexed.answer, WHOLE), "graph_answers.txt")
     for depth in (5, 1000):
         assert (MUST_BOIL.id, 3) in reached(indexed.value(AROUND, name="Tea", depth=depth))
 
