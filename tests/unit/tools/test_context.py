@@ -18,16 +18,6 @@ from tests.cli.sample_project import make
 from tests.unit.tools.tool_calls import FILES, ask, context_in, context_of
 
 
-def test_a_value_is_made_once(context: ProjectSnapshot) -> None:
-    made: list[int] = []
-
-    def make_one(asked: ProjectSnapshot) -> int:
-        made.append(len(asked.catalogue.requirements))
-        return made[0]
-
-    assert [context.once(make_one), context.once(make_one), made] == [8, 8, [8]]
-
-
 def test_an_index_answers_in_every_thread(context: ProjectSnapshot) -> None:
     index = RequirementIndex(context.catalogue, context.project.memory)
     plain = RequirementIndex(context.catalogue, context.project.memory)
@@ -57,13 +47,6 @@ def test_an_index_is_closed_with_its_snapshot() -> None:
         table.execute("SELECT 1")
 
 
-def test_a_file_is_read_once(tmp_path: Path) -> None:
-    files = context_in(make(tmp_path, FILES)).files
-    before = files.text("src/main.rs")
-    (tmp_path / "src/main.rs").unlink()
-    assert files.text("src/main.rs") is before
-
-
 def test_names_that_clients_make_up_are_not_recorded(tmp_path: Path) -> None:
     tree = RecordedTree(DiskTree(str(make(tmp_path, FILES))))
     project = Project(str(tmp_path), tree=tree)
@@ -85,6 +68,10 @@ def test_names_that_clients_make_up_are_not_recorded(tmp_path: Path) -> None:
     before = sizes()
     make_up(1)
     assert sizes() == before
+    # A file is read once.
+    text = context.files.text("src/main.rs")
+    (tmp_path / "src/main.rs").unlink()
+    assert context.files.text("src/main.rs") is text
 
 
 @pytest.mark.parametrize(("tool", "name"), [("get_requirement", "reference"), ("search_requirements", "query")])
@@ -113,7 +100,14 @@ def test_a_file_without_annotations_is_named_as_such() -> None:
         ask(context, "get_requirement", {"reference": "src/lib.rs"})
 
 
-def test_several_threads_read_once(context: ProjectSnapshot) -> None:
+def test_values_are_made_and_read_once(context: ProjectSnapshot) -> None:
+    made: list[int] = []
+
+    def make_one(asked: ProjectSnapshot) -> int:
+        made.append(len(asked.catalogue.requirements))
+        return made[0]
+
+    assert [context.once(make_one), context.once(make_one), made] == [8, 8, [8]]
     readings: list[int] = []
 
     def read(snapshot: ProjectSnapshot) -> int:

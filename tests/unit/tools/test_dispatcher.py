@@ -73,15 +73,9 @@ def test_an_error_is_described_with_what_to_do(error: DuvetError, code: str, mes
 CALLED: dict[str, Any] = {"tool": "km-upload", "face": "rest", "request": "q1", "arguments": "source_path=str(3)"}
 BY: dict[str, Any] = {"holder": "admin", "scopes": ("maintainer", "reader"), "given": {"source_path": "a.md"}}
 CHANGE = CallRecord(pack="knowledge", scope="maintainer", seconds=0.25, changes=True, **CALLED, **BY)
-LINE = {
-    **CALLED,
-    "timestamp": CLOCK.isoformat(timespec="milliseconds"),
-    "outcome": "success",
-    "who": "admin",
-    "scopes": ["maintainer", "reader"],
-    "duration_seconds": 0.25,
-    "parameters": {"source_path": "a.md"},
-}
+WHO = {"who": "admin", "scopes": ["maintainer", "reader"], "parameters": {"source_path": "a.md"}}
+WHEN = {"timestamp": CLOCK.isoformat(timespec="milliseconds"), "duration_seconds": 0.25}
+LINE = {**CALLED, **WHEN, **WHO, "outcome": "success"}
 
 
 def log_calls(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
@@ -97,15 +91,9 @@ def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
     ##% Before answering a call to a tool that changes something, the server MUST write the time, the tool, the outcome
     ##% and the caller to `audit.jsonl`.
-    told, failed = log_calls(
-        tmp_path,
-        CHANGE,
-        replace(CHANGE, code="upstream_error", holder="", has_failed=True),
-        replace(CHANGE, has_failed=True),
-        replace(CHANGE, code="forbidden"),
-        replace(CHANGE, code="unauthorized"),
-        replace(CHANGE, changes=False),
-    )
+    failures = replace(CHANGE, code="upstream_error", holder="", has_failed=True), replace(CHANGE, has_failed=True)
+    others = (replace(CHANGE, **more) for more in ({"code": "forbidden"}, {"code": "unauthorized"}, {"changes": False}))
+    told, failed = log_calls(tmp_path, CHANGE, *failures, *others)
     lines = [json.loads(line) for line in Path(places(tmp_path).audit).read_text().splitlines()]
     assert lines == [LINE, {**LINE, "outcome": "upstream_error", "who": "local"}, {**LINE, "outcome": "failure"}]
     assert ([one.outcome for one in told], failed) == (["success", "upstream_error", "failure"], [])

@@ -31,9 +31,7 @@ async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(co
     await _cancel(guests, stuck, MAX_ABANDONED_CALLS - MAX_STUCK_CALLS)
     assert (await guests.refusal("echo"))[1] == "echo does not answer"
     stuck.door.set()
-
-
-async def test_a_cancelled_call_past_its_time_limit_is_stuck(context: ProjectSnapshot) -> None:
+    # A cancelled call past its time limit is stuck.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck, time_limit=0.5)])
     await _cancel(guests, stuck, MAX_STUCK_CALLS)
@@ -56,14 +54,14 @@ async def test_records_are_made_in_a_thread_of_the_pack(context: ProjectSnapshot
     assert isinstance(await Guesthouse(context, [one]).call("slow"), Slow)
 
 
-async def test_a_tool_that_calls_itself_is_stopped(context: ProjectSnapshot) -> None:
+async def test_a_tool_that_calls_itself_is_stopped_and_each_has_the_scopes_of_its_caller(
+    context: ProjectSnapshot,
+) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.refusal("itself")
     assert (code, message) == ("invalid_request", "the call to itself is nested too deeply; the limit is 8 levels")
     assert len(guests.seen) == 9
 
-
-async def test_a_tool_has_the_scopes_of_its_caller(context: ProjectSnapshot) -> None:
     def pass_on(asked: object, ctx: object) -> object:
         return ctx.call("write").value  # type: ignore[attr-defined]
 
