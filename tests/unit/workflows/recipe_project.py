@@ -1,6 +1,6 @@
 """Recipes in a folder, and a dispatcher with tools for them."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -133,5 +133,5 @@ def states(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(step["id"], step["status"]) for step in run["steps"]]
 
 
-def steps(*lines: str, more: Iterable[str] = ()) -> str:
-    return "\n".join(["steps:", *(f"  - {line}" for line in lines), *more, ""])
+def steps(*lines: str) -> str:
+    return "\n".join(["steps:", *(f"  - {line}" for line in lines), ""])

@@ -115,9 +115,7 @@ def test_references_of_any_type_and_circles_among_others_are_no_faults() -> None
     assert faults(waiting("workflow.b", UNTIL), others=(calling("b", "c"), calling("c", "b"))) == []
     assert faults(tool("a", "workflow.d"), others=CIRCLES) == []
     assert faults(tool("a", "workflow.n0"), others=[*WIDE, calling("n3")]) == []
-
-
-def test_long_names_are_cut() -> None:
+    # Long names are cut.
     long = "x" * 100_000
     found = faults(
         tool("a", long), ask(model=long, prompt=f"${{vars.{long}}}"), search("c", params={long: 1, "query": ""})

@@ -53,9 +53,7 @@ async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     assert found.steps[0].result == OK
     assert world.calls == [("look", {"x": "1"}, limit) for limit in (30, 24, 18)] + [("echo", {}, 587)]
     assert clock.slept == [5, 5]
-
-
-async def test_a_later_timeout_is_not_that_of_the_wait() -> None:
+    # A later timeout is not that of the wait.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -72,6 +70,9 @@ async def test_a_wait_goes_on_while_nobody_answers() -> None:
     found, world, _ = await waited(AWAY, FORBIDDEN, OK)
     assert why(found) == ("tool_failed", "wait", "look: not for you", "bring a token", "forbidden")
     assert len(world.calls) == 2
+    # A reference that leads nowhere is an error.
+    step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
+    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: vars.x does not exist")
 
 
 @pytest.mark.parametrize(
@@ -98,11 +99,6 @@ async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept
     clock = Clock()
     found = await ran(waiting(limit=limit), world=World({"look": lambda _: NO}), clock=clock)
     assert (why(found)[0], clock.seconds) == ("timeout", limit - 0.5)
-
-
-async def test_a_reference_in_a_wait_that_leads_nowhere_is_an_error() -> None:
-    step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
-    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: vars.x does not exist")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from typing import Any
 
-import pytest
 from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
@@ -117,20 +116,16 @@ def test_recipes_with_faults_are_not_run(kitchen: Kitchen, problem_files: Snapsh
     problem_files.assert_match("\n".join(lines), "recipes.txt")
 
 
-def test_a_recipe_with_faults_that_calls_itself_through_another(kitchen: Kitchen) -> None:
+def test_a_recipe_that_calls_itself_or_one_with_faults_is_not_run(kitchen: Kitchen) -> None:
     kitchen.write("x", f"sumary: y\n{steps('{ id: go, tool: km-recipe-run, params: { recipe: z } }')}")
     kitchen.write("z", steps("{ id: go, tool: km-recipe-run, params: { recipe: x } }"))
     itself = "steps[0].tool: recipe x calls itself: recipe x > recipe z > recipe x"
     assert kitchen.problems("x")[1:] == [("recipes/x.yaml", 3, itself, "")]
-
-
-@pytest.mark.parametrize("text", ["sumary: y\nsteps: []\n", "steps: [\n", "- a\n"])
-def test_a_recipe_that_calls_one_with_faults_is_not_run(kitchen: Kitchen, text: str) -> None:
-    kitchen.write("x", text)
-    kitchen.write("z", steps("{ id: go, tool: km-recipe-run, params: { recipe: x } }"))
-    message = 'steps[0].params.recipe: the recipe "x" has errors'
-    assert kitchen.problems("z") == [("recipes/z.yaml", 2, message, "run `duvet recipe check` to list them")]
-    assert (kitchen.failure("z").code, kitchen.runs) == ("invalid_request", [])
+    for text in ("sumary: y\nsteps: []\n", "steps: [\n", "- a\n"):
+        kitchen.write("x", text)
+        message = 'steps[0].params.recipe: the recipe "x" has errors'
+        assert kitchen.problems("z") == [("recipes/z.yaml", 2, message, "run `duvet recipe check` to list them")]
+        assert (kitchen.failure("z").code, kitchen.runs) == ("invalid_request", [])
 
 
 def test_a_wait_for_a_tool_that_writes_is_a_warning(kitchen: Kitchen) -> None:
@@ -143,36 +138,31 @@ def test_a_wait_for_a_tool_that_writes_is_a_warning(kitchen: Kitchen) -> None:
 LITERAL = "${captures.c}"
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("${vars.q}", "$${captures.c}"),
-        ("of ${vars.q}", "of $${captures.c}"),
-        ("${vars.q} ${captures.c}", "$${captures.c} ${captures.c}"),
-        ("${captures.c}", "${captures.c}"),
-        ("$${vars.q}", "$${vars.q}"),
-        ("${vars.deep}", {"a": ["$${captures.c}", 1]}),
-        ("${vars.deep.a[1]}", 1),
-    ],
-)
-def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
+PLANNED: dict[str, object] = {
+    "${vars.q}": "$${captures.c}",
+    "of ${vars.q}": "of $${captures.c}",
+    "${vars.q} ${captures.c}": "$${captures.c} ${captures.c}",
+    "${captures.c}": "${captures.c}",
+    "$${vars.q}": "$${vars.q}",
+    "${vars.deep}": {"a": ["$${captures.c}", 1]},
+    "${vars.deep.a[1]}": 1,
+}
+
+
+def test_a_plan_keeps_references_that_only_a_run_can_fill() -> None:
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST print the call that each step would make, and call nothing.
-    text = "variables: { q: x, deep: {} }\n" + steps(
-        "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
-        f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",
-    )
-    told: dict[str, Any] = {"q": LITERAL, "deep": {"a": [LITERAL, 1]}}
-    planned = plan_recipe_run(read(text), told)
-    step = planned.steps[1]
-    assert (step.params, getattr(step.until, "equals", None)) == ({"value": shown}, shown)
-    assert planned.vars == told
-
-
-def test_keys_in_a_plan_are_literal() -> None:
-    text = "variables: { deep: {} }\n" + steps(
-        "{ id: a, tool: pot-hold, params: { value: { '${captures.c}': 1, b: '${vars.deep}' } } }"
-    )
+    for written, shown in PLANNED.items():
+        wait = f"{{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }}"
+        capture = "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }"
+        text = "variables: { q: x, deep: {} }\n" + steps(capture, f"{{ id: b, wait: {wait} }}")
+        told: dict[str, Any] = {"q": LITERAL, "deep": {"a": [LITERAL, 1]}}
+        planned = plan_recipe_run(read(text), told)
+        found = planned.steps[1].params, getattr(planned.steps[1].until, "equals", None), planned.vars
+        assert found == ({"value": shown}, shown, told)
+    # Keys are literal.
+    step = "{ id: a, tool: pot-hold, params: { value: { '${captures.c}': 1, b: '${vars.deep}' } } }"
+    text = "variables: { deep: {} }\n" + steps(step)
     planned = plan_recipe_run(read(text), {"deep": {LITERAL: {LITERAL: LITERAL}}})
     key = "$${captures.c}"
     assert planned.steps[0].params == {"value": {key: 1, "b": {key: {key: key}}}}

@@ -13,7 +13,6 @@ from duvet.errors import DuvetError
 from duvet.tools.tool import Scope, ToolError
 from duvet.workflows.recipes import MAX_RECIPE_FILES, RecipeCatalogue
 from duvet.workflows.workflow import make_configured_workflow
-from tests.unit.knowledge.stored_project import fill
 from tests.unit.workflows.recipe_project import FILLED, SHIPPED, Kitchen, states, steps
 
 STEP = steps("{ id: a, tool: pot-hold }")
@@ -41,12 +40,10 @@ def test_links_out_of_the_project_are_refused(kitchen: Kitchen, tmp_path_factory
     assert kitchen.run("brew")["status"] == "success"
 
 
-def test_a_named_file_is_read(kitchen: Kitchen) -> None:
+def test_only_regular_files_are_recipes(kitchen: Kitchen) -> None:
+    # A named file is read.
     found = RecipeCatalogue(kitchen.disk).read(str(kitchen.write("brew", STEP, "elsewhere")))
     assert (found.name, found.workflow and len(found.workflow.steps), found.problems) == ("brew", 1, ())
-
-
-def test_only_regular_files_are_recipes(kitchen: Kitchen) -> None:
     folder = kitchen.folder / "recipes"
     folder.mkdir()
     os.mkfifo(folder / "pipe.yaml")
@@ -84,18 +81,14 @@ def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> N
     mine = {"brew": "recipes/brew.yaml", "steep": ".duvet/recipes/x.yaml", "short": "recipes/short.yml"}
     assert every(kitchen) == ours | mine
     assert list(every(kitchen)) == sorted(ours | mine)
-
-
-def test_recipes_of_the_project_are_preferred(kitchen: Kitchen) -> None:
+    # Recipes of the project are preferred.
     kitchen.write("mine", f"name: daily-health\n{STEP}outputs: {{ mine: true }}\n")
     assert every(kitchen)["daily-health"] == "recipes/mine.yaml"
     assert kitchen.run("daily-health")["outputs"] == {"mine": True}
     # A wrong one is preferred as well, so that its faults are reported.
     kitchen.write("mine", "name: daily-health\n")
     assert kitchen.failure("daily-health").message == "recipes/mine.yaml:1: missing field `steps`"
-
-
-def test_two_recipes_of_one_name_are_refused_with_their_other_faults(kitchen: Kitchen) -> None:
+    # Two recipes of one name are refused with their other faults.
     kitchen.write("brew", steps("{ id: a, tool: pot-hodl }"))
     kitchen.write("other", f"name: brew\n{STEP}")
     found = kitchen.failure("brew")
@@ -191,13 +184,11 @@ def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
         assert kitchen.run("brew", pot=pot)["steps"][0]["result"]["value"]["pot"] == pot
 
 
-CIRCLES: dict[str, tuple[str, str]] = {
-    "another": ("aba", "recipe a calls itself: recipe a > recipe b > recipe a"),
-    "deep": (
-        "abcdefg",
-        f"workflows are nested 6 levels deep; the limit is 5: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
-    ),
-}
+CHAIN = " > ".join(f"recipe {one}" for one in "abcdef")
+CIRCLES = [
+    ("aba", "recipe a calls itself: recipe a > recipe b > recipe a"),
+    ("abcdefg", f"workflows are nested 6 levels deep; the limit is 5: {CHAIN}"),
+]
 AROUND = {
     "description": "Calls a recipe.",
     "variables": {"recipe": {}},
@@ -216,15 +207,10 @@ def both(tmp_path: Path) -> Iterator[Kitchen]:
 
 def test_a_recipe_calls_workflows_and_tools_of_any_pack(both: Kitchen) -> None:
     both.write("inner", f"{steps('{ id: a, tool: km-help, params: { tool: km-help } }')}outputs: {{ x: 1 }}\n")
-    both.write(
-        "outer",
-        "variables: { to: inner }\n"
-        + steps(
-            '{ id: one, tool: workflow.around, params: { recipe: "${vars.to}" } }',
-            "{ id: two, tool: pot-hold }",
-            more=['outputs: { x: "${steps.one.result.outputs.of.x}" }'],
-        ),
-    )
+    around = '{ id: one, tool: workflow.around, params: { recipe: "${vars.to}" } }'
+    called = steps(around, "{ id: two, tool: pot-hold }")
+    outputs = 'outputs: { x: "${steps.one.result.outputs.of.x}" }\n'
+    both.write("outer", f"variables: {{ to: inner }}\n{called}{outputs}")
     assert both.run("outer")["outputs"] == {"x": 1}
     assert [run.workflow for run in both.runs] == ["recipe inner", "around", "recipe outer"]
     found = both.failure("outer", to="outer")
@@ -237,51 +223,29 @@ def test_a_recipe_calls_workflows_and_tools_of_any_pack(both: Kitchen) -> None:
 def test_warnings_of_inner_recipes_are_passed_on(both: Kitchen) -> None:
     both.write("inner", steps("{ id: a, tool: pot-leak }"))
     wait = "{ tool: pot-leak, params: { value: 1 }, until: { path: value, equals: 1 }, timeout_seconds: 1 }"
-    both.write(
-        "outer",
-        steps(
-            "{ id: one, tool: workflow.around, params: { recipe: inner } }",
-            "{ id: two, tool: km-recipe-run, params: { recipe: inner } }",
-            f"{{ id: three, wait: {wait} }}",
-        ),
-    )
-    assert both.run("outer")["warnings"] == [
-        "one: go: a: half of it is lost",
-        "two: a: half of it is lost",
-        "three: half of it is lost",
-    ]
+    one = "{ id: one, tool: workflow.around, params: { recipe: inner } }"
+    two = "{ id: two, tool: km-recipe-run, params: { recipe: inner } }"
+    both.write("outer", steps(one, two, f"{{ id: three, wait: {wait} }}"))
+    warnings = [f"{step}: half of it is lost" for step in ("one: go: a", "two: a", "three")]
+    assert both.run("outer")["warnings"] == warnings
 
 
-@pytest.fixture
-def filled(kitchen: Kitchen) -> Kitchen:
+def test_built_in_recipes_run_once_there_is_an_index(kitchen: Kitchen) -> None:
+    recipes = {name: one for name, one in RecipeCatalogue(kitchen.disk).read_all().items() if one.workflow}
+    assert list(recipes) == SHIPPED
+    assert all(one.workflow and one.workflow.description for one in recipes.values())
+    failure = kitchen.failure("daily-health")
+    message = 'daily-health failed in step status: result.status is "not_found"; expected "ok"'
+    assert (failure.code, failure.message) == ("assert_failed", message)
     fill(kitchen.folder)
-    return kitchen
-
-
-def test_the_built_in_recipes_have_descriptions(kitchen: Kitchen) -> None:
-    found = {name: one for name, one in RecipeCatalogue(kitchen.disk).read_all().items() if one.workflow}
-    assert list(found) == SHIPPED
-    assert all(one.workflow and one.workflow.description for one in found.values())
-
-
-def test_daily_health(filled: Kitchen) -> None:
-    found = filled.run("daily-health")
+    found = kitchen.run("daily-health")
     assert states(found) == [(name, "success") for name in ("status", "coverage", "lifecycle", "help")]
     outputs = found["outputs"]
     assert outputs["run"]["run_id"] == "r1"
     assert (outputs["coverage"]["artifact_total"], len(outputs["missing_artifacts"])) == (8, 1)
     lists = "stale_docs isolated_nodes subsystems_missing_tests removed_artifacts stale_requirements"
     assert outputs["lifecycle"].keys() == {*lists.split()}
-
-
-def test_daily_health_without_an_index(kitchen: Kitchen) -> None:
-    found = kitchen.failure("daily-health")
-    message = 'daily-health failed in step status: result.status is "not_found"; expected "ok"'
-    assert (found.code, found.message) == ("assert_failed", message)
-
-
-def test_stale_audit(filled: Kitchen) -> None:
-    found = filled.run("stale-audit", most=1)
+    found = kitchen.run("stale-audit", most=1)
     assert states(found) == [("lifecycle", "success")]
     outputs = found["outputs"]
     assert outputs.keys() == {"summary", "stale_days", "stale_docs", "missing_tests", "isolated"}
@@ -290,32 +254,29 @@ def test_stale_audit(filled: Kitchen) -> None:
     assert (outputs["stale_days"], outputs["summary"]["stale_docs"]) == (30, 2)
     assert [one["path"] for one in outputs["stale_docs"]] == ["README.md"]
     assert [one["subsystem"] for one in outputs["missing_tests"]] == ["Tea"]
-
-
-def test_subsystem_freshness(filled: Kitchen) -> None:
-    found = filled.run("subsystem-freshness", subsystem="kettle", days=36_500)
+    found = kitchen.run("subsystem-freshness", subsystem="kettle", days=36_500)
     assert states(found) == [("graph", "success"), ("search", "success")]
     outputs = found["outputs"]
     assert (outputs["subsystem"], len(outputs["artifacts"]) > 0) == ("Kettle", True)
     assert {one["chunk"]["subsystem"] for one in outputs["recent"]} == {"Kettle"}
-    assert filled.failure("subsystem-freshness").message == "missing variable subsystem"
-    error: Any = filled.failure("subsystem-freshness", subsystem="Teapot").details["error"]  # type: ignore[index]
+    assert kitchen.failure("subsystem-freshness").message == "missing variable subsystem"
+    error: Any = kitchen.failure("subsystem-freshness", subsystem="Teapot").details["error"]  # type: ignore[index]
     assert (error["code"], error["cause"], error["step"]) == ("tool_failed", "not_found", "graph")
 
 
-@pytest.mark.parametrize("name", CIRCLES)
+@pytest.mark.parametrize(("way", "message"), CIRCLES)
 @pytest.mark.parametrize("is_written", [True, False])
-def test_recipes_that_call_themselves_or_too_deeply_are_refused(kitchen: Kitchen, name: str, is_written: bool) -> None:
+def test_recipes_that_call_themselves_or_too_deeply_are_refused(
+    kitchen: Kitchen, way: str, message: str, is_written: bool
+) -> None:
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject a workflow that calls itself, or that nests other workflows more than five levels deep.
-    way, message = CIRCLES[name]
+    kitchen.write("g", STEP)
     for one, other in pairwise(way):
         # A call that a variable names is found only in a run.
         text = f"variables: {{ next: {other} }}\n"
         called = other if is_written else '"${vars.next}"'
         kitchen.write(one, text + steps(f"{{ id: go, tool: km-recipe-run, params: {{ recipe: {called} }} }}"))
-    if name == "deep":
-        kitchen.write("g", STEP)
     found = kitchen.failure("a")
     if is_written:
         assert (found.code, found.message) == ("invalid_request", f"recipes/a.yaml:3: steps[0].tool: {message}")
