@@ -47,28 +47,13 @@ def edge(source: str, relation: Relation, target: str, **properties: Any) -> rec
     return records.GraphEdge(source=source, relation=relation, target=target, properties=properties)
 
 
+SYMBOLS = (symbol("boil", "function", 1, 2), symbol("Spout.pourSlowly", "method", 6, 7))
+DOC: Any = {"kind": FileKind.DOC, "namespace": "docs", "git_timestamp": 100.0}
+CODE: Any = {"namespace": "src", "git_timestamp": 200.0, "git_commit": "c0" * 20, "tags": ("Hot", "Water")}
+CODE |= {"subsystem": "Kitchen", "criticality": "high"}
 KITCHEN = (
-    make_ingested_file(
-        "src/kettle.py",
-        KETTLE,
-        symbols=(symbol("boil", "function", 1, 2), symbol("Spout.pourSlowly", "method", 6, 7)),
-        vectors=b"abcd",
-        subsystem="Kitchen",
-        criticality="high",
-        namespace="src",
-        tags=("Hot", "Water"),
-        git_commit="c0" * 20,
-        git_timestamp=200.0,
-    ),
-    make_ingested_file(
-        "docs/guide.md",
-        GUIDE,
-        kind=FileKind.DOC,
-        title="How to boil",
-        vectors=b"xy",
-        namespace="docs",
-        git_timestamp=100.0,
-    ),
+    make_ingested_file("src/kettle.py", KETTLE, symbols=SYMBOLS, vectors=b"abcd", **CODE),
+    make_ingested_file("docs/guide.md", GUIDE, vectors=b"xy", title="How to boil", **DOC),
     make_ingested_file("tests/test_kettle.py", "import kettle\n", kind=FileKind.TEST, namespace="tests"),
 )
 NODES = (
@@ -121,9 +106,5 @@ def read_whole_store(store: Store) -> list[object]:
     answers += [list(store.nodes(label)) for label in NodeLabel]
     answers += [store.edges("SourceFile:src/kettle.py", out=out, limit=9) for out in (True, False)]
     answers += [store.neighbours(["Subsystem:Kitchen"]), store.find_nodes("kettle", list(NodeLabel), 9)]
-    return [
-        *answers,
-        list(store.find_isolated(list(NodeLabel), list(Relation))),
-        store.runs(),
-        store.reports("coverage"),
-    ]
+    isolated = list(store.find_isolated(list(NodeLabel), list(Relation)))
+    return [*answers, isolated, store.runs(), store.reports("coverage")]

@@ -25,58 +25,48 @@ def replace_with_other_database(file: Path) -> None:
         connection.execute("CREATE TABLE notes(a)")
 
 
-def statement(text: str) -> Callable[[Path], None]:
-    def change(file: Path) -> None:
-        with by_hand(file) as connection:
-            connection.execute(text)
-
-    return change
-
-
-FOREIGN: dict[str, Callable[[Path], object]] = {
-    "text": lambda file: file.write_text("no database at all\n" * 99),
-    "another program's": replace_with_other_database,
-}
-"""Nobody can tell whether these were ever stores."""
-DAMAGED: dict[str, Callable[[Path], object]] = {
-    "cut in two": lambda file: os.truncate(file, file.stat().st_size // 2),
-    "cut to its head": lambda file: os.truncate(file, 100),
-    "no table": statement("DROP TABLE piece"),
-    "no index": statement("DROP INDEX edge_back"),
-    "a view": statement("CREATE VIEW more AS SELECT 1"),
-    "a trigger": statement("CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END"),
-    "no words": statement("DELETE FROM found_data"),
-    "other texts": statement("UPDATE text SET data = x'789c00112233'"),
-    "cut texts": statement("UPDATE text SET data = substr(data, 1, 9)"),
-    "an unknown kind": statement("UPDATE artifact SET kind = 'song'"),
-    "a number that is text": statement("UPDATE artifact SET first = 'one'"),
-    "a node without properties": statement("UPDATE node SET properties = x'ff'"),
-    "an unknown relation": statement("UPDATE edge SET relation = 99"),
-    "no state": statement("DELETE FROM state"),
-}
-ODD: dict[str, Callable[[Path], object]] = {
-    "other words": statement("UPDATE found_data SET block = x'00112233' WHERE id > 1"),
-    "an unknown label": statement("UPDATE node SET label = label + 90"),
-    "pieces elsewhere": statement("UPDATE piece SET start = 99999, end = -5"),
-}
-"""Readers may not be able to tell these from a store in which little is."""
-ALL = FOREIGN | DAMAGED | ODD
+STATEMENTS = [
+    *("DROP TABLE piece", "DROP INDEX edge_back", "CREATE VIEW more AS SELECT 1", "DELETE FROM state"),
+    *("CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END", "DELETE FROM found_data"),
+    *("UPDATE text SET data = x'789c00112233'", "UPDATE text SET data = substr(data, 1, 9)"),
+    *("UPDATE artifact SET kind = 'song'", "UPDATE artifact SET first = 'one'"),
+    *("UPDATE node SET properties = x'ff'", "UPDATE edge SET relation = 99"),
+]
+# Readers may not be able to tell these from a store in which little is.
+ODD = [
+    *("UPDATE found_data SET block = x'00112233' WHERE id > 1", "UPDATE node SET label = label + 90"),
+    "UPDATE piece SET start = 99999, end = -5",
+]
 REMOVE = "remove its files, and run `duvet ingest`"
-HINTS = {
-    **dict.fromkeys(DAMAGED, f"{REMOVE}; no other data is lost"),
-    **dict.fromkeys(FOREIGN, f"set `store.path` to another file; if this file was an index, {REMOVE}"),
-}
+DAMAGED, FOREIGN = (
+    f"{REMOVE}; no other data is lost",
+    f"set `store.path` to another file; if this file was an index, {REMOVE}",
+)
+DAMAGES: list[tuple[Callable[[Path], object] | str, str]] = [
+    *((text, DAMAGED) for text in STATEMENTS),
+    *((text, "") for text in ODD),
+    (lambda file: os.truncate(file, file.stat().st_size // 2), DAMAGED),
+    (lambda file: os.truncate(file, 100), DAMAGED),
+    # Nobody can tell whether these were ever stores.
+    *((lambda file: file.write_text("no database at all\n" * 99), FOREIGN), (replace_with_other_database, FOREIGN)),
+]
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) -> None:
-    ALL[name](file)
-    if name not in ODD:
+@pytest.mark.parametrize(("damage", "hint"), DAMAGES)
+def test_damage_is_reported_with_the_file_and_the_remedy(
+    file: Path, damage: Callable[[Path], object] | str, hint: str
+) -> None:
+    if isinstance(damage, str):
+        with by_hand(file) as connection:
+            connection.execute(damage)
+    else:
+        damage(file)
+    if hint:
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
             read_whole_store(store)
         assert str(caught.value).startswith(f"{file}: the index is damaged, or this file is not a duvet index: ")
         files = r"remove store\.db( and store\.db-(wal|shm))*, "
-        assert re.sub(files, "remove its files, ", caught.value.hint) == HINTS[name]
+        assert re.sub(files, "remove its files, ", caught.value.hint) == hint
     try:
         with closing(open_store(str(file), create=True)) as store:
             fill(store)
@@ -215,9 +205,7 @@ def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
             process.stdin.flush()
             assert [process.stdout.readline() for _ in range(2)] == ["2 3\n", "asked\n"]
             change("docs/guide.md")
-            assert process.communicate("\n", timeout=60) == (
-                "another process is writing to the index\n1 1\nStoreError\n",
-                "",
-            )
+            told = "another process is writing to the index\n1 1\nStoreError\n"
+            assert process.communicate("\n", timeout=60) == (told, "")
         assert sorted(os.listdir(path.parent)) == [".gitignore", "store.db"]
         path.parent.chmod(0o755)

@@ -3,6 +3,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,27 +19,16 @@ def run(number: int, profile: str = "local") -> IngestRun:
 
 
 def test_the_newest_runs_come_first(empty: Store) -> None:
-    whole = IngestRun(
-        run_id="whole",
-        profile="scheduled",
-        started_at=1.5,
-        duration_seconds=2.5,
-        success=False,
-        artifact_counts={"code": 3},
-        chunk_count=9,
-        repo_head="c0ffee",
-        changed=2,
-        removed=(RemovedFile(path="a\udcff.py", kind=FileKind.CODE, status="renamed", renamed_to="b.py"),),
-        error="no room",
-    )
+    removed = RemovedFile(path="a\udcff.py", kind=FileKind.CODE, status="renamed", renamed_to="b.py")
+    counts: Any = {"artifact_counts": {"code": 3}, "chunk_count": 9, "changed": 2, "removed": (removed,)}
+    end: Any = {"duration_seconds": 2.5, "success": False, "error": "no room", "repo_head": "c0ffee"}
+    whole = IngestRun(run_id="whole", profile="scheduled", started_at=1.5, **counts, **end)
     for one in (run(1), whole, run(2)):
         with empty.writing() as writing:
             writing.put_run(one)
     assert empty.runs() == [run(2), whole, run(1)]
     assert (empty.runs("local"), empty.runs(limit=1), empty.runs("none")) == ([run(2), run(1)], [run(2)], [])
-
-
-def test_the_newest_reports_and_the_last_value_are_kept(empty: Store) -> None:
+    # The newest reports and the last value are kept.
     for number in range(4):
         with empty.writing() as writing:
             writing.put_report("coverage", f"r{number}", b"%d" % number, 3)

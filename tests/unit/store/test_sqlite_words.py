@@ -48,28 +48,19 @@ def test_forms_of_words_parts_of_names_and_other_scripts(empty: Store) -> None:
     with empty.writing() as writing:
         writing.put(make_ingested_file("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
     put(empty, b="Der Kaffee im Café\n", c="чайник кипит\n", d="ÉTÉ\n", e="茶壶 开水\n")
-    cases = {
-        "a": ("parseHeaderLine", "headers", "LINE", "raw", "bytes", "rawbytes", "boiled", "Kettle"),
-        "b": ("cafe", "cafe\u0301"),
-        "c": ("ЧАЙНИК",),
-        "d": ("été",),
-        "e": ("茶壶",),
-    }
-    assert {name: {find_files(empty, [word]) for word in words} for name, words in cases.items()} == {
-        name: {name} for name in cases
-    }
+    names = ("parseHeaderLine", "headers", "LINE", "raw", "bytes", "rawbytes", "boiled", "Kettle")
+    cases = {**dict.fromkeys(names, "a"), "cafe": "b", "cafe\u0301": "b", "ЧАЙНИК": "c", "été": "d", "茶壶": "e"}
+    assert {word: find_files(empty, [word]) for word in cases} == cases
     assert find_files(empty, ["header", "kettle"], every=True) == "a"
 
 
 def test_rare_words_frequent_words_and_titles_count_most(empty: Store) -> None:
     rest = "and so on " * 60
+    often = f"water water {rest} kettle kettle kettle\n"
+    put(empty, common=f"water {rest}\n", often=often, rare=f"saffron {rest}\n", short="kettle\n")
     with empty.writing() as writing:
-        writing.put(make_ingested_file("common", f"water {rest}\n"))
-        writing.put(make_ingested_file("often", f"water water {rest} kettle kettle kettle\n"))
-        writing.put(make_ingested_file("rare", f"saffron {rest}\n"))
-        writing.put(make_ingested_file("short", "kettle\n"))
         writing.put(make_ingested_file("titled", f"kettle {rest}\n", title="Kettles"))
-        writing.put(make_ingested_file("once", f"kettle {rest}\n"))
+    put(empty, once=f"kettle {rest}\n")
     assert find_files(empty, ["saffron", "water"]) == "rare often common"
     assert find_files(empty, ["kettle"]) == "short titled often once"
 
@@ -242,22 +233,17 @@ def test_a_filter_is_a_choice_all_filters_apply_and_they_follow_changes(kitchen:
     assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",), symbol_languages=("go",)) == []
 
 
-def test_filters_apply_before_ranking(empty: Store) -> None:
-    put(empty, **{"a.py": "tea tea tea\n\n" * 300})
+def test_filters_apply_before_ranking_with_one_statement(empty: Store) -> None:
+    put(empty, **{"a.py": "tea tea tea\n\n" * 500})
     with empty.writing() as writing:
         writing.put(make_ingested_file("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))
-    for every in (True, False):
-        ((number, _),) = empty.find_by_words(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
-        assert ids(empty, [number]) == ["docs/tea.md::0"]
-    assert empty.find_by_words(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
-
-
-def test_the_statement_is_the_same_for_every_filter(empty: Store) -> None:
-    put(empty, **{"a.py": "tea\n\n" * 500})
     # Sqlite would keep each of several statements, which are long if they contain the numbers of chunks.
     empty.database.connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1000)
     for every in (True, False):
+        ((number, _),) = empty.find_by_words(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
+        assert ids(empty, [number]) == ["docs/tea.md::0"]
         assert len(empty.find_by_words(["tea"], ChunkFilters(kinds=("code",)), 600, every=every)) == 500
+    assert empty.find_by_words(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
 
 
 def test_long_and_short_lists_of_allowed_chunks_give_the_same_scores(empty: Store) -> None:

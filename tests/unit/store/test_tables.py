@@ -63,6 +63,16 @@ def test_a_new_store_is_empty_and_stores_odd_records(empty: Store) -> None:
     assert empty.node(NodeLabel.SOURCE_FILE, "a") == a_node
     # A file that comes several times in a run is there once.
     assert [texts(empty, word) for word in ("first", "second", "third")] == [[], [], ["third\n"]]
+    # Many similar texts stay apart.
+    with empty.writing() as writing:
+        for number in range(150):
+            writing.put(make_ingested_file(f"src/{number}.py", f"{KETTLE * 30}# {number}\n"))
+    for number in (0, 127, 128, 149):
+        pieces = empty.chunks(empty.chunk_numbers(f"src/{number}.py"))
+        assert "".join(piece.text for piece in pieces) == f"{KETTLE * 30}# {number}\n"
+    with empty.writing() as writing:
+        writing.remove("src/149.py")
+    assert frequencies(empty, "149", "148") == {"149": 0, "148": 2}
 
 
 def test_a_file_is_replaced_and_removed(kitchen: Store) -> None:
@@ -80,7 +90,14 @@ def test_a_file_is_replaced_and_removed(kitchen: Store) -> None:
     assert (kitchen.chunk_total(), *words) == (3, [], {"whistle": 0})
 
 
-def test_a_touched_file_keeps_its_chunks(kitchen: Store) -> None:
+def test_a_touched_file_keeps_its_chunks_and_vectors_belong_to_them(kitchen: Store) -> None:
+    code, doc = tuple(kitchen.chunk_numbers("src/kettle.py")), tuple(kitchen.chunk_numbers("docs/guide.md"))
+    assert list(kitchen.segments()) == [records.VectorSegment(code, b"abcd"), records.VectorSegment(doc, b"xy")]
+    with kitchen.writing() as writing:
+        writing.replace_vectors("src/kettle.py", b"efgh")
+        writing.replace_vectors("docs/guide.md", b"")
+        writing.replace_vectors("nowhere", b"zz")
+    assert list(kitchen.segments()) == [records.VectorSegment(code, b"efgh")]
     assert kitchen.lacks_times()
     numbers = kitchen.chunk_numbers("src/kettle.py")
     other = replace(KITCHEN[0].artifact, subsystem="Scullery", tags=("Cold",))
@@ -98,28 +115,6 @@ def test_a_touched_file_keeps_its_chunks(kitchen: Store) -> None:
     assert kitchen.lacks_times()
 
 
-def test_vectors_belong_to_the_chunks_of_their_file(kitchen: Store) -> None:
-    code, doc = tuple(kitchen.chunk_numbers("src/kettle.py")), tuple(kitchen.chunk_numbers("docs/guide.md"))
-    assert list(kitchen.segments()) == [records.VectorSegment(code, b"abcd"), records.VectorSegment(doc, b"xy")]
-    with kitchen.writing() as writing:
-        writing.replace_vectors("src/kettle.py", b"efgh")
-        writing.replace_vectors("docs/guide.md", b"")
-        writing.replace_vectors("nowhere", b"zz")
-    assert list(kitchen.segments()) == [records.VectorSegment(code, b"efgh")]
-
-
-def test_many_similar_texts(empty: Store) -> None:
-    with empty.writing() as writing:
-        for number in range(150):
-            writing.put(make_ingested_file(f"src/{number}.py", f"{KETTLE * 30}# {number}\n"))
-    for number in (0, 127, 128, 149):
-        pieces = empty.chunks(empty.chunk_numbers(f"src/{number}.py"))
-        assert "".join(piece.text for piece in pieces) == f"{KETTLE * 30}# {number}\n"
-    with empty.writing() as writing:
-        writing.remove("src/149.py")
-    assert frequencies(empty, "149", "148") == {"149": 0, "148": 2}
-
-
 def format_edges(ends: Iterable[tuple[records.GraphEdge, records.GraphNode]]) -> list[str]:
     return [f"{one.source} {one.relation} {one.target} | {end.id}" for one, end in ends]
 
@@ -131,15 +126,9 @@ def test_nodes_are_found_by_label_and_key(kitchen: Store) -> None:
     assert kitchen.node(NodeLabel.SUBSYSTEM, "kITCHEN") == NODES[0]
     assert [one.id for one in kitchen.nodes(NodeLabel.SUBSYSTEM)] == [CELLAR, SUBSYSTEM]
     assert list(kitchen.nodes(NodeLabel.SPECIFICATION)) == []
-
-
-def test_chunks_are_nodes(kitchen: Store) -> None:
-    assert kitchen.node(NodeLabel.CHUNK, "docs/guide.md::1") == records.GraphNode(
-        label=NodeLabel.CHUNK,
-        key="docs/guide.md::1",
-        name="How to boil",
-        properties={"path": "docs/guide.md", "ordinal": 1, "line_start": 3, "line_end": 3},
-    )
+    # Chunks are nodes.
+    place = {"path": "docs/guide.md", "ordinal": 1, "line_start": 3, "line_end": 3}
+    assert kitchen.node(NodeLabel.CHUNK, "docs/guide.md::1") == node("Chunk:docs/guide.md::1", "How to boil", **place)
     keys = [one.key for one in kitchen.nodes(NodeLabel.CHUNK)]
     code = [f"src/kettle.py::{number}" for number in range(4)]
     assert keys == ["docs/guide.md::0", "docs/guide.md::1", *code, "tests/test_kettle.py::0"]

@@ -13,6 +13,7 @@ from duvet.errors import DuvetError
 from duvet.tools.tool import Scope, ToolError
 from duvet.workflows.recipes import MAX_RECIPE_FILES, RecipeCatalogue
 from duvet.workflows.workflow import make_configured_workflow
+from tests.unit.knowledge.stored_project import fill
 from tests.unit.workflows.recipe_project import FILLED, SHIPPED, Kitchen, states, steps
 
 STEP = steps("{ id: a, tool: pot-hold }")
