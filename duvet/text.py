@@ -113,7 +113,7 @@ def quote_text(text: str) -> str:
 
 
 def quote_phrase(text: str) -> str:
-    """Quote a text that may contain double quotes; use single quotes rather than escapes."""
+    """Quote a text, in single quotes if this avoids escapes."""
     return f"'{text}'" if '"' in text and "'" not in text and text.isprintable() else quote_text(text)
 
 

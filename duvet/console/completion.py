@@ -1,4 +1,4 @@
-"""Shell completion: the scripts, and the answers to shells."""
+"""Shell completion: the scripts that shells load, and the completions that these scripts request."""
 
 from __future__ import annotations
 

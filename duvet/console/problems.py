@@ -72,7 +72,7 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 
 
 def make_line_reader(texts: Mapping[str, str] | None = None) -> LineReader:
-    """Return a function that reads lines of files; `texts` replaces the files on disk, by path."""
+    """Return a function that reads lines of files; a file's text in `texts` replaces the one on disk."""
 
     @cache
     def split_lines(path: str) -> list[str]:

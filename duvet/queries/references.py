@@ -21,7 +21,7 @@ _RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
 class RequirementRef(Struct, frozen=True):
-    """A requirement, in all places where it occurs."""
+    """A requirement, in the places that the reference names."""
 
     indexes: tuple[int, ...]
 

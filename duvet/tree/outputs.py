@@ -45,7 +45,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = 3600) -> bool:
-    """Return whether a path is a temporary file whose process has ended, or that is older than `seconds`."""
+    """Return whether a path is a temporary file that is older than `seconds`, or whose process has ended."""
     name = re.fullmatch(_UNFINISHED, os.path.basename(path), re.DOTALL)
     if name is None:
         return False
