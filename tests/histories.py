@@ -9,12 +9,9 @@ from tests.cli.sample_project import make
 ENVIRON = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
-    "GIT_AUTHOR_NAME": "Ann",
-    "GIT_AUTHOR_EMAIL": "ann@example.org",
-    "GIT_AUTHOR_DATE": "2026-01-01T12:00:00Z",
-    "GIT_COMMITTER_NAME": "Ann",
-    "GIT_COMMITTER_EMAIL": "ann@example.org",
-    "GIT_COMMITTER_DATE": "2026-01-01T12:00:00Z",
+    **{f"GIT_{role}_NAME": "Ann" for role in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_EMAIL": "ann@example.org" for role in ("AUTHOR", "COMMITTER")},
+    **{f"GIT_{role}_DATE": "2026-01-01T12:00:00Z" for role in ("AUTHOR", "COMMITTER")},
     "PATH": os.environ["PATH"],
 }
 

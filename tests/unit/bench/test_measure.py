@@ -14,36 +14,26 @@ def ask(shared: Path, *arguments: str) -> dict[str, object]:
     return vars(parse(["--duvet", "./duvet", "--shared", str(shared), *arguments]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "rows", "growth", "huge"),
-    [
+def test_options_choose_what_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, rows, growth, huge in [
         ([], True, False, False),
         (["--huge"], True, False, True),
         (["--growth"], False, True, False),
         (["--save"], True, True, True),
-    ],
-)
-def test_options_choose_what_is_measured(
-    tmp_path: Path, arguments: list[str], rows: bool, growth: bool, huge: bool
-) -> None:
-    options = ask(tmp_path, *arguments)
-    assert (options["rows"], options["growth"], options["huge"], options["only"]) == (rows, growth, huge, "*")
-
-
-def test_commands_are_found_from_any_folder_and_runs_are_never_too_few(tmp_path: Path) -> None:
+    ]:
+        options = ask(tmp_path, *arguments)
+        assert (options["rows"], options["growth"], options["huge"], options["only"]) == (rows, growth, huge, "*")
+    # Commands are found from any folder, and runs are never too few.
     options = ask(tmp_path, "--peer", "sh -c 'exit 3'", "--runs", "1")
     assert (options["duvet"], options["runs"]) == (str(Path.cwd() / "duvet"), 7)
     assert options["peer"] == [shutil.which("sh"), "-c", "exit 3"]
     absent = ask(tmp_path / "absent", "--runs", "30")
     assert (absent["runs"], absent["shared"]) == (30, None)
-
-
-@pytest.mark.parametrize("wrong", [["--save", "--only", "a"], ["--save"], ["--growth"]])
-def test_a_part_cannot_be_saved(tmp_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    shared = tmp_path if "--only" in wrong else tmp_path / "absent"
-    with pytest.raises(SystemExit):
-        ask(shared, *wrong)
-    assert capsys.readouterr().err.splitlines()[-1].startswith("make bench ARGS=: error: --")
+    # A part cannot be saved.
+    for wrong in (["--save", "--only", "a"], ["--save"], ["--growth"]):
+        with pytest.raises(SystemExit):
+            ask(tmp_path if "--only" in wrong else tmp_path / "absent", *wrong)
+        assert capsys.readouterr().err.splitlines()[-1].startswith("make bench ARGS=: error: --")
 
 
 def test_each_run_is_prepared_and_costs_time_and_its_own_memory(tmp_path: Path) -> None:
@@ -101,10 +91,9 @@ def test_the_cache_alone_is_forgotten(tmp_path: Path) -> None:
 def test_rows_are_chosen_by_name_and_projects_made_and_removed(tmp_path: Path, shared: Path) -> None:
     assert [row.arguments for row, *_ in wanted_rows(None, tmp_path, "*", huge=True)] == [("--version",), ("--help",)]
     for row, folder, _ in wanted_rows(shared, tmp_path, "h3*cold", huge=False):
-        texts = [(folder / name).read_text() for name in (CONFIG, PAGE_CONFIG)]
-        assert [
-            [f"[report.{name}]\nenabled = true" in text for name in ("html", "json", "snapshot")] for text in texts
-        ] == [[False, True, True], [True, True, True]]
+        texts, names = [(folder / name).read_text() for name in (CONFIG, PAGE_CONFIG)], ("html", "json", "snapshot")
+        enabled = [[f"[report.{name}]\nenabled = true" in text for name in names] for text in texts]
+        assert enabled == [[False, True, True], [True, True, True]]
         assert [text.count("[report.json]") + text.count("[report.snapshot]") for text in texts] == [2, 2]
         assert (row.name, row.arguments) == ("h3-704b37a, cold", ("report",))
     found = {row.name: folder for row, folder, _ in wanted_rows(shared, tmp_path, f"{ASKED}, [!cno]*", huge=False)}

@@ -62,10 +62,8 @@ def test_the_tables(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n\n".join(tables), "bench/tables.txt")
     assert [one.passes for one in costs] == [True, True, False, False]
     assert [one.passes for one in figures] == [True, True, False, True, True, True, False]
-    assert [one.name for one in visits if not one.passes] == [
-        "page of 2000 x 2000: script at the start, ms",
-        "page of 2000 x 2000: elements",
-    ]
+    failed = [one.name.partition(": ")[2] for one in visits if not one.passes]
+    assert failed == ["script at the start, ms", "elements"]
     assert (pages.wanted("page of *x 2000"), pages.wanted("*cold")) == (["2000 x 2000", "10000 x 2000"], [])
     flat = Curve("sources", State.COLD, (1, 10, 100), Cu(0.1, 18), (Cu(0.1, 18), Cu(0.1001, 18), Cu(0.104, 18)))
     assert Line(flat, "cu").exponent == 0
@@ -79,7 +77,7 @@ def test_one_part_of_a_project_grows_at_a_time() -> None:
     }
 
 
-def test_words_find_enough_and_both_find_more() -> None:
+def test_the_scores_of_retrieval() -> None:
     for words, both, expected in [
         (GOOD, BETTER, True),
         (GOOD, GOOD, False),
@@ -88,9 +86,6 @@ def test_words_find_enough_and_both_find_more() -> None:
         (GOOD._replace(reciprocal=0.46), BETTER, False),
     ]:
         assert all(figure.passes for figure in retrieval.make_figures(words, both)) is expected
-
-
-def test_the_scores_of_retrieval() -> None:
     questions = [{"query": "one", "relevant": ["a", "b"]}, {"query": "two", "relevant": ["z"]}]
     found = {"one": ["x", "a", *"uvwq", "b"], "two": []}
     assert scores(found.__getitem__, questions) == Scores(0.0, 0.5, 0.25, 0.5, 0.25)

@@ -6,21 +6,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from duvet.cli import enter_project
-from duvet.console.command import (
-    ReferenceType,
-    TerminalSettings,
-    find_project_folder,
-    locate_path,
-    show_path,
-)
+from duvet.console.command import ReferenceType, TerminalSettings, find_project_folder, locate_path, show_path
 from tests.cli.sample_project import make
 
 CONFIG = ".duvet/config.toml"
 
 
-@pytest.mark.parametrize(
-    ("files", "start", "found"),
-    [
+def test_the_nearest_configuration_in_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
+    ##% search above the top of a git repository.
+    cases: list[tuple[list[str], str, str | None]] = [
         ([CONFIG], "a/b", ""),
         ([CONFIG, f"a/{CONFIG}"], "a/b", "a"),
         ([CONFIG, ".git/HEAD"], "a/b", ""),
@@ -30,27 +26,21 @@ CONFIG = ".duvet/config.toml"
         ([CONFIG, "a/.duvet/cache/x"], "a", ""),
         ([CONFIG], ".duvet", ""),
         ([], "a/b", None),
-    ],
-)
-def test_the_nearest_configuration_in_the_repository(
-    files: list[str], start: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ##= man/spec/init.md#project-discovery
-    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
-    ##% search above the top of a git repository.
-    root = make(tmp_path / "root", dict.fromkeys(files, ""))
-    (root / start).mkdir(parents=True, exist_ok=True)
-    expected = None if found is None else str(root / found)
-    assert find_project_folder(str(root / start)) == expected
-    (tmp_path / "link").symlink_to(root / start)
-    assert find_project_folder(str(tmp_path / "link")) == expected
-    monkeypatch.chdir(root / start)
-    assert find_project_folder() == expected
-    # A configuration that can't be read is reported.
-    if found is not None:
-        (root / found / CONFIG).unlink()
-        (root / found / CONFIG).symlink_to("nowhere")
+    ]
+    for number, (files, start, found) in enumerate(cases):
+        root, link = make(tmp_path / f"root{number}", dict.fromkeys(files, "")), tmp_path / f"link{number}"
+        (root / start).mkdir(parents=True, exist_ok=True)
+        expected = None if found is None else str(root / found)
+        assert find_project_folder(str(root / start)) == expected
+        link.symlink_to(root / start)
+        assert find_project_folder(str(link)) == expected
+        monkeypatch.chdir(root / start)
         assert find_project_folder() == expected
+        # A configuration that can't be read is reported.
+        if found is not None:
+            (root / found / CONFIG).unlink()
+            (root / found / CONFIG).symlink_to("nowhere")
+            assert find_project_folder() == expected
 
 
 def test_settings_in_a_folder_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +53,7 @@ def test_settings_in_a_folder_of_a_project(tmp_path: Path, monkeypatch: pytest.M
     assert enter_project(settings) is settings
 
 
-def test_paths_that_users_write() -> None:
+def test_paths_that_users_write_and_read() -> None:
     for folder, path, located in [
         ("", "../a", "../a"),
         ("src", "a.rs", "src/a.rs"),
@@ -81,9 +71,6 @@ def test_paths_that_users_write() -> None:
         ("src", "https://host/a", "https://host/a"),
     ]:
         assert locate_path(path, folder) == located
-
-
-def test_paths_that_users_read() -> None:
     for path, shown in [
         ("src/a.rs", "a.rs"),
         ("src", "."),
@@ -108,7 +95,7 @@ def test_a_path_that_is_shown_can_be_written(path: str, folder: str) -> None:
 def test_references_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make(tmp_path, {"src/a.rs": "", "spec.md": "", "src/b/c.md": ""}))
     written = [
-        *("a.rs", "a.rs:7", "a.rs:7:2", "../spec.md#heating", "b/c.md#a#b", "b", "spec.md", "src/a.rs:1", "3b42", ""),
+        *("a.rs", "a.rs:7", "a.rs:7:2", "../spec.md#heating", "b/c.md#a#b", "b", "spec.md", "src/a.rs:1", "3b42", "")
     ]
     assert [ReferenceType.locate(one, "src") for one in written] == [
         *("src/a.rs", "src/a.rs:7", "src/a.rs:7:2", "spec.md#heating", "src/b/c.md#a#b"),

@@ -45,8 +45,6 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
 
 
 def test_filter_options_become_filters() -> None:
-    ##= man/spec/trace.md#commands
-    ##% duvet MUST accept old names of options, commands, states and levels, and print the new name with `--verbose`.
     for args, wanted in [
         ((), RequirementFilter()),
         (("--spec", "tea", "--spec", "pot"), RequirementFilter(specifications=("tea", "pot"))),

@@ -3,7 +3,6 @@ import re
 from pathlib import Path
 
 import click
-import pytest
 
 from duvet.config.settings import SourceRule
 from duvet.console.command import TerminalSettings
@@ -129,14 +128,14 @@ def test_code_outside_the_project_is_not_shown(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("now", [None, b"\xff", "fn gone".encode("utf-16")])
-def test_a_source_removed_during_the_run_has_no_code(tmp_path: Path, now: bytes | None) -> None:
-    project = Project(str(make(tmp_path, KETTLE)))
-    finished = project.finished()
-    (tmp_path / "src/a.rs").unlink()
-    if now is not None:
-        (tmp_path / "src/a.rs").write_bytes(now)
-    assert make_report_data(project, finished, (), None).snippets == {}
+def test_a_source_removed_during_the_run_has_no_code(tmp_path: Path) -> None:
+    for now in (None, b"\xff", "fn gone".encode("utf-16")):
+        project = Project(str(make(tmp_path, KETTLE)))
+        finished = project.finished()
+        (tmp_path / "src/a.rs").unlink()
+        if now is not None:
+            (tmp_path / "src/a.rs").write_bytes(now)
+        assert make_report_data(project, finished, (), None).snippets == {}
 
 
 def test_comment_styles_are_listed() -> None:
@@ -190,21 +189,17 @@ CODE_BELOW = {
 }
 
 
-@pytest.mark.parametrize("case", CODE_BELOW)
-def test_the_code_below_an_annotation_is_shown(case: str) -> None:
+def test_the_code_below_an_annotation_is_shown() -> None:
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
-    text, expected = CODE_BELOW[case]
-    assert read_code(text) == expected
-
-
-def test_the_code_below_has_at_most_the_given_number_of_lines() -> None:
+    for case, (text, expected) in CODE_BELOW.items():
+        assert read_code(text) == expected, case
     text = "@\n" + "".join(f"{number}\n" for number in range(60))
     lines = "\n".join(map(str, range(50)))
     assert [read_code(text, most) for most in (0, 1, 50)] == [[None], ["0"], [lines]]
 
 
-def test_each_file_is_read_once() -> None:
+def test_each_file_is_read_once_and_may_have_become_shorter() -> None:
     read: list[str] = []
     texts = {"a": "@\na\n@\nb\n", "b": "@\nc\n"}
 
@@ -215,7 +210,4 @@ def test_each_file_is_read_once() -> None:
     spots = [(0, "a", (0, 1)), (1, "b", (0, 1)), (2, "a", (4, 5)), (3, "gone", (0, 1))]
     assert read_code_below(spots, text_of, 3) == {0: "a", 1: "c", 2: "b"}
     assert read == ["a", "b", "gone"]
-
-
-def test_a_file_that_has_become_shorter_has_less_code() -> None:
     assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", 3) == {1: "y"}

@@ -25,11 +25,8 @@ def test_the_script_is_as_made(snapshot: Snapshot) -> None:
     snapshot.assert_match(made_script(), MADE)
 
 
-def test_every_module_is_in_it() -> None:
+def test_every_module_is_in_it_and_no_control_character() -> None:
     assert {path.name for path in PAGE.glob("*.js")} == {f"{name}.js" for name in MODULES} | {"early.js", MADE}
-
-
-def test_the_script_neither_ends_itself_nor_has_control_characters() -> None:
     made = (PAGE / MADE).read_text(encoding="utf-8")
     assert "</script" not in made
     assert all(char.isprintable() or char == "\n" for char in made)
