@@ -58,9 +58,8 @@ def found_by(axe: str, page: Page) -> list[str]:
 @pytest.mark.parametrize("look", LOOKS)
 def test_axe_finds_nothing_in_any_view(look: str, visit: Visits, states: Report, axe: str) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST pass the checks of axe for WCAG 2.2 AA in every view and theme, on wide and narrow screens.
-    ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST NOT distinguish states by colour alone.
+    ##% The report MUST pass the checks of axe for WCAG 2.2 AA in every view and theme, on wide and narrow screens. The
+    ##% report MUST NOT distinguish states by colour alone.
     page = visit(states.url, **LOOKS[look])
     found = {situation: found_by(axe, page) for situation in situations(page)}
     assert len(found) == 10

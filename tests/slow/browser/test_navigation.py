@@ -95,9 +95,8 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#links
-    ##% The report MUST open at the place that the anchor of a link names.
-    ##= man/spec/page.md#links
-    ##% If the anchor of a link no longer exists, the report MUST open at the nearest place, and say so.
+    ##% The report MUST open at the place that the anchor of a link names. If the anchor of a link no longer exists, the
+    ##% report MUST open at the nearest place, and say so.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)

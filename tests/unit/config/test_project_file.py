@@ -74,9 +74,8 @@ def test_every_key_and_name_of_upstreams_schema_is_read() -> None:
 
 def test_our_schema_holds_upstreams_keys() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.
-    ##= man/spec/trace.md#configuration
-    ##% duvet's own schema MUST accept every key of awslabs duvet's schema.
+    ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does. duvet's own schema
+    ##% MUST accept every key of awslabs duvet's schema.
     ours = read(EVERYTHING, EXTENDED)
     theirs = convert(ours.report, settings.Report, from_attributes=True)
     # Only the default of requirement files differs.

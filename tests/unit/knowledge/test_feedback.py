@@ -121,9 +121,8 @@ def test_invalid_feedback_is_neither_restored_nor_backed_up(paths: StorePaths, t
 @posix
 def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST replace the index in one step, even while servers use it.
-    ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST back up the current index before replacing it, unless `--force` is given.
+    ##% `duvet restore` MUST replace the index in one step, even while servers use it. `duvet restore` MUST back up the
+    ##% current index before replacing it, unless `--force` is given.
     archive = stored_project.make_backup(paths)
     stored_project.change_store(paths.store, "docs/tea.md")
     before = stored_project.ask_store(paths.store)

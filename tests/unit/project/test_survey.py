@@ -17,10 +17,8 @@ def groups(*paths: str) -> list[str]:
 def test_languages_and_tests_are_found() -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST configure files in test folders, and files that are named like tests, in a `[[source]]`
-    ##% of type `test`.
+    ##% vendored folders and files that git ignores. `duvet init` MUST configure files in test folders, and files that
+    ##% are named like tests, in a `[[source]]` of type `test`.
     for paths, expected in [
         ("README.md Cargo.toml .hidden/a.rs docs/conf.py setup.py jest.config.js", []),
         (

@@ -117,9 +117,8 @@ def test_resolved_references() -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST accept the first four or more digits of a requirement id if they are unambiguous.
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it.
-    ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of a specification to the requirement that begins on that line.
+    ##% duvet MUST resolve a line of code to the annotations directly above it. duvet MUST resolve a line of a
+    ##% specification to the requirement that begins on that line.
     assert {one: name_references(resolve_reference(CATALOGUE, one, TREE)) for one in MEANT} == MEANT
 
 

@@ -205,9 +205,8 @@ def test_lines_are_inserted_with_the_indentation_of_the_next() -> None:
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
     ##% indentation of the line.
     ##= man/spec/cite.md#inserting
-    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it.
-    ##= man/spec/cite.md#inserting
-    ##% If the target is a section, `duvet cite` MUST write a citation without a quote.
+    ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it. If the target is a
+    ##% section, `duvet cite` MUST write a citation without a quote.
     assert inserted("a.py", "def f():\n \t x()\n", 2, style=PYTHON, most=34) == (
         "def f():\n"
         " \t \x23#= tea.md#pot\n"

@@ -51,11 +51,9 @@ def test_a_download_is_stored(held: Held, path: Path) -> None:
 
 def test_unsafe_downloads_are_refused(held: Held, path: Path) -> None:
     ##= man/spec/trace.md#downloads
-    ##% With `--offline`, duvet MUST NOT download anything.
-    ##= man/spec/trace.md#downloads
-    ##% duvet MUST download only over HTTPS, unless the user allows HTTP.
-    ##= man/spec/trace.md#downloads
-    ##% duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a file.
+    ##% With `--offline`, duvet MUST NOT download anything. duvet MUST download only over HTTPS, unless the user allows
+    ##% HTTP. duvet MUST refuse a download that is too large, takes too long or is an HTML page, and MUST NOT leave a
+    ##% file.
     held.held = {"/slow/a"}
     for name, policy, why, remedy in [
         ("bad/a", HTTP, "the server answered 404 Not Found", ""),

@@ -79,20 +79,14 @@ def list_requirements(text: str, **form: object) -> list[str]:
 )  # fmt: skip
 def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#requirements-in-markdown
-    ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
-    ##= man/spec/trace.md#requirements-in-markdown
-    ##% Each Markdown list item, table row or other sentence with an RFC 2119 keyword MUST be one requirement.
-    ##= man/spec/trace.md#requirements-in-markdown
-    ##% Nested items and further paragraphs of a list item MUST be a part of its requirement, unless they have their own
-    ##% ids.
-    ##= man/spec/trace.md#requirements-in-markdown
+    ##% Each Markdown list item, table row or other sentence with an RFC 2119 keyword MUST be one requirement. Nested
+    ##% items and further paragraphs of a list item MUST be a part of its requirement, unless they have their own ids.
     ##% If a sentence with a keyword introduces a list, each item without a keyword MUST be a requirement that begins
-    ##% with this sentence.
+    ##% with this sentence. The requirement of a table row MUST contain all cells except its id and cells that only
+    ##% describe the requirement, such as its priority or state.
     ##= man/spec/trace.md#requirements-in-markdown
-    ##% The requirement of a table row MUST contain all cells except its id and cells that only describe the
-    ##% requirement, such as its priority or state.
-    ##= man/spec/trace.md#requirements-in-markdown
-    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets.
+    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets. In
+    ##% Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
     assert list_requirements(text) == expected
 
 

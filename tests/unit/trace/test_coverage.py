@@ -63,20 +63,13 @@ def test_coverage_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...
     ##= man/spec/trace.md#coverage
     ##% An annotation MUST cover exactly the bytes that it quotes.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` if each part of it is either implied, or both implemented and tested.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` if a part of it is implemented but not tested, and the rest is done or
-    ##% excepted.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs code` if a part of it is tested but not implemented, and the rest is done or
-    ##% excepted.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another part needs
-    ##% tests, or if it is excepted without a reason.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
+    ##% A requirement MUST be `done` if each part of it is either implied, or both implemented and tested. A requirement
+    ##% MUST be `excepted` if exceptions with a reason cover everything that keeps it from being `done`. A requirement
+    ##% MUST be `needs tests` if a part of it is implemented but not tested, and the rest is done or excepted. A
+    ##% requirement MUST be `needs code` if a part of it is tested but not implemented, and the rest is done or
+    ##% excepted. A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another
+    ##% part needs tests, or if it is excepted without a reason. A requirement MUST be `to do` if only todos cite it,
+    ##% and `uncited` if no annotation cites it.
     text, annotations = cited
     trace = trace_of(text, *annotations)
     (covered,) = trace.coverages

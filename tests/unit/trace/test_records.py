@@ -142,9 +142,8 @@ SKIPPED = records.GateResult("citations", "every requirement is cited", None)
 def test_a_run_is_judged() -> None:
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print the name of each gate with `PASS` if the gate ran and passed, and with `FAIL`
-    ##% otherwise.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, `duvet report` MUST print the coverage and, if there are no errors, `OK` on a separate line.
+    ##% otherwise. Without a gate, `duvet report` MUST print the coverage and, if there are no errors, `OK` on a
+    ##% separate line.
     for problems, gates, count, outcome, lines in [
         ([], (), 1333, "neutral", ("OK: all 1,333 annotations are valid",)),
         ([WARNING], (), 1, "neutral", ("OK: 1 annotation is valid, 1 warning",)),

@@ -78,9 +78,8 @@ def test_a_pipe_in_its_place(blobs: BlobStore) -> None:
 
 def test_something_in_the_place_of_the_file_or_its_folder(blobs: BlobStore, tmp_path: Path) -> None:
     ##= man/spec/cache.md#storage
-    ##% If the cache cannot be written, duvet MUST work without it.
-    ##= man/spec/cache.md#storage
-    ##% Concurrent and killed runs MUST NOT damage the cache.
+    ##% If the cache cannot be written, duvet MUST work without it. Concurrent and killed runs MUST NOT damage the
+    ##% cache.
     Path(blobs.folder, "name").mkdir(parents=True)
     blobs.save("name", VALUE)
     assert load(blobs) is None

@@ -56,9 +56,7 @@ def test_hostile_text_stays_text() -> None:
 
 def test_nothing_is_loaded() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load external resources.
-    ##= man/spec/page.md#safety
-    ##% The report MUST NOT link to anything except itself and web pages.
+    ##% The report MUST NOT load external resources. The report MUST NOT link to anything except itself and web pages.
     shown = page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
     elements = tree(shown)
     assert values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
@@ -119,9 +117,7 @@ def test_the_report_names_what_it_was_made_from() -> None:
 
 def test_the_report_is_valid_html() -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input.
-    ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be readable without scripts.
+    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     for scripting in [True, False]:
         hostile = {**dict.fromkeys(("title", "logo", "commit"), EVIL), "snippets": {0: EVIL}}
         for shown in (
