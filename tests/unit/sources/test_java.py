@@ -1,6 +1,8 @@
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.sources.java import LineScope, classify_java
+from tests.conftest import ROOT
 
 LETTERS = "SDOCcABN"
 """Statement, declaration, scope opened and closed, comment, annotation, blank, not linear; a dot is unknown."""
@@ -11,167 +13,22 @@ def classify(text: str) -> list[str]:
     return ["".join(letter for bit, letter in enumerate(LETTERS) if one >> bit & 1) or "." for one in found]
 
 
-def check(annotated: str, before: str = "", after: str = "") -> None:
-    """Classify text written as `CLASSES | CODE`, between lines that are not checked."""
-    rows = [(row[:3].strip(), row[6:]) for row in annotated.strip("\n").split("\n")]
-    code = [text for _, text in rows]
-    first = before.count("\n")
-    found = classify(before + "\n".join(code) + "\n" + after)[first : first + len(rows)]
-    assert [*zip(found, code, strict=True)] == rows
+def annotate(block: str, before: str, after: str) -> str:
+    code = [row[6:] for row in block.strip("\n").split("\n")]
+    found = classify(before + "\n".join(code) + "\n" + after)[before.count("\n") :]
+    return "".join(f"{letters:3} | {line}".rstrip() + "\n" for letters, line in zip(found, code, strict=False))
 
 
-def test_lines_of_declarations_are_classified() -> None:
-    for text in [
-        """
-D   | package a;
-D   | import b.C;
-B   |
-c   | /* A class.
-cB  |
-c   |  */
-D   | @Deprecated
-D   | @Suppress(
-D   |   "x")
-O   | public class A extends B {
-DO  |   interface I {
-.   |     int LIMIT = 1;
-D   |     void f();
-C   |   }
-DO  |   enum E {
-D   |     ONE,
-SD  |     TWO(2);
-C   |   }
-DOC |   record R(int a) {}
-.   |   @interface X {
-.   |     int value();
-.   |   }
-C   | }
-""",
-        """
-DO  | class A {
-D   |   int field;
-SD  |   int other = 1, more;
-DO  |   static {
-S   |     other = 2;
-C   |   }
-D   |   @Override
-D   |   void long_signature(
-D   |       int a,
-O   |       int b) {
-C   |   }
-D   |   void brace_below()
-O   |   {
-C   |   }
-D   |   native void f();
-DOC |   A() {}
-C   | }
-""",
-        """
-DO  | record R(int a) {
-DO  |   R {
-S   |     f();
-C   |   }
-C   | }
-""",
-    ]:
-        check(text)
-
-
-def test_lines_of_bodies_and_comments_behind_code_are_classified() -> None:
-    for text in [
-        """
-S   | f();
-S   | f(
-S   |   1,
-S   |   2);
-D   | int a;
-SD  | int b =
-SD  |   1;
-S   | return;
-""",
-        """
-SO  | if (a) {
-S   |   b();
-OC  | } else {
-S   |   assert c;
-SC  | } f();
-S   | if (a)
-S   |   return;
-.   | else
-S   |   throw x;
-SO  | while (a) {
-S   |   continue;
-C   | }
-SO  | do {
-S   |   break;
-C   | } while (a);
-.   | ;
-""",
-        """
-SDO | for (int i = 0; i < 1; i++) {
-C   | }
-SO  | for (int i : list) {
-C   | }
-N   | outer:
-SO  | for (;;) {
-S   |   break outer;
-C   | }
-SN  | inner: while (a) break inner;
-""",
-        """
-DO  | try {
-S   |   f();
-DOC | } catch (E e) {
-DOC | } finally {
-C   | }
-O   | try (A a = b()) {
-C   | }
-O   | synchronized (this) {
-C   | }
-""",
-        """
-SO  | switch (a) {
-.   |   case 1:
-S   |     f();
-.   |   default:
-S   |     g();
-C   | }
-SDO | int x = switch (a) {
-SD  |   case 1 -> 2;
-SDO |   default -> {
-SD  |     yield 3;
-SDC |   }
-SDC | };
-""",
-        """
-SDO | Runnable r = () -> {
-SD  |   f();
-SDC | };
-SO  | list.add(new A() {
-SDO |   void g() {
-SC  |   }
-SC  | });
-""",
-        """
-c   | // A comment.
-S   | f(); // A comment.
-c   | /* A comment
-c   |  * of three lines
-c   |  */
-S   | /* here */ f();
-""",
-        """
-A   | //= spec.md#a
-A   | //# A quote.
-S   | f(
-A   |   //= spec.md#a
-B   |
-S   |   1);
-""",
-    ]:
-        check(text, "class A {\nvoid f() {\n", "}\n}\n")
-    check("Cc  | } // end", "class A {\n", "")
-    check("OC  | } { // next", "class A {\n{\n", "}\n}\n")
+def test_lines_are_classified(snapshot: Snapshot) -> None:
+    for name, before, after in (
+        ("declarations", "", ""),
+        ("bodies", "class A {\nvoid f() {\n", "}\n}\n"),
+        ("closing", "class A {\n", ""),
+        ("between", "class A {\n{\n", "}\n}\n"),
+    ):
+        # The golden file contains the code, too: letters, a bar, and a line.
+        blocks = (ROOT / f"tests/gold/java/{name}.txt").read_text().split("\n\n")
+        snapshot.assert_match("\n".join(annotate(block, before, after) for block in blocks), f"java/{name}.txt")
 
 
 def test_line_ends_and_scopes() -> None:
