@@ -97,7 +97,7 @@ def service_schema() -> dict[str, Any]:
 
 
 def _drop_null(node: Any) -> Any:
-    """Remove null from a schema, because TOML has no null."""
+    """Remove null from a schema, because configurations must omit keys instead."""
     if isinstance(node, (list, tuple)):
         return [_drop_null(item) for item in node if item != {"type": "null"}]
     if not isinstance(node, dict):

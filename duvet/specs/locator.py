@@ -144,7 +144,7 @@ def normalise_name(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Normalise a URL according to the WHATWG URL Standard; raise DuvetError if it is invalid, has no host or is a file URL."""
+    """Normalise a URL by the WHATWG URL Standard; raise DuvetError if it is invalid, has no host or is a file URL."""
     if re.fullmatch(_NORMAL, text):
         return text
     from can_ada import parse

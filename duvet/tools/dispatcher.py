@@ -76,7 +76,7 @@ def format_warning(pack: str, warning: str) -> str:
 
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the names and sizes of arguments, but values only of numbers and booleans, because texts may be secret."""
+    """Return the names of arguments with their sizes, or values of numbers and booleans; texts may be secret."""
     words = []
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
         plain = shorten_text(name)

@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file, with an empty name if it is unknown; `named` comes from the file's front matter."""
+        """Return the subsystem of a file; its name is empty if unknown. `named` comes from the front matter."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.

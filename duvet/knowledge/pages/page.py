@@ -56,7 +56,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool]:
-    """Return a predicate for pages; an empty argument selects all. Raise QueryError if `since` is not a date."""
+    """Return a predicate for pages; an empty argument has no effect. Raise QueryError if `since` is not a date."""
     try:
         moment = parse_date(since) if since.strip() else None
     except ValueError as error:
@@ -300,8 +300,6 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Finds the requirements, section or specification that a link names, and caches the results."""
-
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self._references: dict[tuple[str, str], PageReference | None] = {}

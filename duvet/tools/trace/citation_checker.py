@@ -35,7 +35,7 @@ _MAX_MATCHERS = 512
 
 
 class SpecCatalogue(library.Library):
-    """Loads specifications without downloads; refuses hidden files and files outside the project, except those of the catalogue."""
+    """Loads the catalogue's specifications and visible files of the project, without downloading."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
