@@ -10,7 +10,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.cli import COMMAND_GROUPS, cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
-from tests.cli.command import Done, Run, failed, files, play, run
+from tests.cli.command import Done, Run, play, run
 from tests.cli.sample_project import make
 from tests.cli.terminals import show_on_terminal
 
@@ -136,32 +136,44 @@ report --source-pattern caf\udce9|init --specification caf\udce9
 """
 
 
-def test_misuse(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    before = files(kettle)
-    told = play(duvet, kettle, *MISUSED.strip().replace("\n", "|").split("|"))
-    gold.assert_match(told.replace("\udce9", "\\xe9"), "misuse.txt")
-    assert files(kettle) == before
+OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n[[specification]]\nsource = 'spec.md'\n"
+PATH = ".duvet/config.toml"
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "misuse": (*MISUSED.strip().replace("\n", "|").split("|"), "$ find . -name '*.*' ! -path './.duvet/cache*' | sort"),
+    "errors": (
+        *({PATH: OURS}, "-C nope report", "search --config nope x", "recipe check nope.yaml", "tools list"),
+        *("call coverage_sumary", "explain foo", "ask boil", "backup", {PATH: OURS.replace("spec.md", "nope.md")}),
+        *({"src/a.rs": "fn a() {}\n"}, "report", "uncited --fail-on must"),
+    ),
+    "another folder": (
+        *("$ mkdir src/deep; cd src/deep; duvet -q -C ../.. report; ls ../../.duvet", "-C nowhere report"),
+        *("-C spec.md report", "--color always show nothing"),
+    ),
+    "another configuration": (
+        *(f"$ mv {PATH} other.toml", "-q --config other.toml report", "-q report --config-path other.toml"),
+        *("$ ls requirements/spec", "$ cd src; duvet report", "$ cd src; duvet report --strict"),
+    ),
+    # Global flags are also accepted after the command.
+    "repeated": (
+        *("-q report --no-cache", "-q --no-cache report", "$ ls .duvet", "report --verbose"),
+        *("$ duvet report --help | grep -c -- --no-cache", {"src/a.rs": "//# stray\n"}, "-q report"),
+        "-q report --features a --features b --exclude c --exclude d",
+    ),
+    "service": (
+        *({"duvet.config.yaml": "server: {name: a}\n"}, "--config duvet.config.yaml report"),
+        "report --config duvet.config.yaml",
+    ),
+    "extract": ("extract spec.md", "extract --format markdown spec.md"),
+    "steps": ({PATH: OURS}, "$ cd src; duvet report -v", "$ cd src; duvet config | head -3"),
+}
 
 
-def test_another_folder(kettle: Path, duvet: Run) -> None:
-    (kettle / "src/deep").mkdir()
-    assert duvet("-q", "-C", "../..", "report", cwd=kettle / "src/deep") == Done(0, "", "")
-    assert (kettle / ".duvet/snapshot.txt").exists()
-    for folder, reason in (("nowhere", "it does not exist"), ("spec.md", "a part of its path is not a folder")):
-        message, hint = f"can't change to this folder: {reason}", "after -C, name a folder that duvet can open"
-        assert duvet("-C", folder, "report") == failed(message, folder, hint)
-    assert duvet("--color", "always", "show", "nothing").err.startswith(RED)
-
-
-def test_another_configuration(kettle: Path, duvet: Run) -> None:
-    (kettle / ".duvet/config.toml").rename(kettle / "other.toml")
-    assert duvet("-q", "--config", "other.toml", "report") == Done(0, "", "")
-    assert duvet("-q", "report", "--config-path", "other.toml") == Done(0, "", "")
-    assert (kettle / "requirements/spec/heating.toml").exists()
-    done = duvet("report", cwd=kettle / "src")
-    assert (done.code, done.out) == (0, "")
-    assert "warning: no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n" in done.err
-    assert duvet("report", "--strict", cwd=kettle / "src").code == 1
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_runs(name: str, kettle: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/problems.md#rules
+    ##% Every error message MUST end with the code of its rule, except for errors in the command line.
+    told = play(duvet, kettle, *SCENARIOS[name]).replace("\udce9", "\\xe9")
+    gold.assert_match(told, f"{name.replace(' ', '_')}.txt")
 
 
 WHEN_COLOURED: list[tuple[str, dict[str, str], bool]] = [
@@ -186,18 +198,6 @@ def test_colours(broken: str, kettle: Path, duvet: Run, duvet_command: str) -> N
     for environ, coloured in on_terminal:
         written = show_on_terminal(duvet_command, kettle, "-q", "report", columns=80, stream="stderr", **environ)
         assert written.startswith(RED if coloured else "error:")
-
-
-def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet: Run) -> None:
-    assert duvet("report", "-q", "--no-cache") == duvet("-q", "--no-cache", "report") == Done(0, "", "")
-    assert not (kettle / ".duvet" / "cache").exists()
-    for words in (("-v", "report"), ("report", "--verbose")):
-        assert "             src/a.rs: 2 annotations\n" in duvet(*words).err
-    assert "--no-cache" not in duvet("report", "--help").out
-    done = duvet("report", "--features", "a", "--features", "b", "--exclude", "c", "--exclude", "d")
-    assert (done.code, done.out) == (0, "")
-    make(kettle, {"src/a.rs": "//# stray\n"})
-    assert duvet("-q", "report") == Done(0, "", "")
 
 
 OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
@@ -229,54 +229,7 @@ def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert (out, words in err) == ("", True)
 
 
-OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n[[specification]]\nsource = 'spec.md'\n"
-ERRORS = (
-    *("-C nope report", "search --config nope x", "recipe check nope.yaml", "tools list", "call coverage_sumary"),
-    *("explain foo", "ask boil", "backup", {".duvet/config.toml": OURS.replace("spec.md", "nope.md")}),
-    *({"src/a.rs": "fn a() {}\n"}, "report", "uncited --fail-on must"),
-)
-
-
-def test_an_error_has_plain_words_a_code_and_a_remedy(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/problems.md#rules
-    ##% Every error message MUST end with the code of its rule, except for errors in the command line.
-    gold.assert_match(play(duvet, kettle, {".duvet/config.toml": OURS}, *ERRORS), "errors.txt")
-
-
-def test_a_service_configuration_is_not_a_project(kettle: Path, duvet: Run) -> None:
-    make(kettle, {"duvet.config.yaml": "server: {name: a}\n"})
-    hint = "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
-    done = failed("this is a service configuration, not a project's configuration [DUV005]", "duvet.config.yaml", hint)
-    for words in (["--config", "duvet.config.yaml", "report"], ["report", "--config", "duvet.config.yaml"]):
-        assert duvet(*words) == done
-
-
-def test_extract_names_the_format_of_markdown(kettle: Path, duvet: Run) -> None:
-    note = "spec.md was read as IETF text; read Markdown with `--format markdown`"
-    assert note in duvet("extract", "spec.md").err.splitlines()
-    assert note not in duvet("extract", "--format", "markdown", "spec.md").err
-
-
-def test_steps_have_plurals_and_paths_of_the_user(kettle: Path, duvet_command: str) -> None:
-    make(kettle, {".duvet/config.toml": OURS})
-    done = run(duvet_command, kettle / "src", "report", "-v")
-    steps = done.err.partition("\nspecification ")[0]
-    assert [line.strip() for line in steps.splitlines() if re.search(r"\d|\.\.", line)] == [
-        "Extracted requirements from 1 specification",
-        "Scanned 1 source",
-        "a.rs: 2 annotations",
-        "Parsed 2 annotations",
-        "Loaded 1 specification",
-        "Mapped 2 sections",
-        "Matched 5 references",
-        "Sorted 5 references",
-        "../spec.md: 3 sentences with a keyword, 3 requirements",
-        "Writing ../.duvet/reports/report.html",
-        "Wrote ../.duvet/reports/report.html",
-    ]
-    shown = run(duvet_command, kettle / "src", "config").out
-    assert re.search(r"^config-path +\.\./\.duvet/config\.toml ", shown)
-    assert re.search(r"(?m)^source\[0\]\.pattern .* \.\./\.duvet/config\.toml:3$", shown)
+def test_paths_of_the_user_on_a_narrow_terminal(kettle: Path, duvet_command: str) -> None:
     narrow = show_on_terminal(duvet_command, kettle / "src", "--color", "never", "config", columns=60)
     assert re.search(r"(?m)^config-path +\.\./\.duvet/config\.toml$", narrow), narrow
 
