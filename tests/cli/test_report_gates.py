@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, Run, files, play, run, runner
+from tests.cli.command import Done, Run, files, play, runner
 from tests.cli.sample_project import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
 from tests.cli.terminals import Terminal
-from tests.histories import ENVIRON, history
 
 SNAPSHOT, PATH, PAGE = ".duvet/snapshot.txt", ".duvet/config.toml", ".duvet/reports/report.html"
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -17,6 +16,7 @@ SPEC = "[[specification]]\nsource = 'spec.md'\n"
 WITH_SNAPSHOT = f"{OURS}{SPEC}[report.snapshot]\nenabled = true\n"
 OWN = {**KETTLE, PATH: OURS + SPEC}
 Step = str | Mapping[str, str]
+R, N = "$ duvet diff --fail-on regression >out", "$ duvet diff --fail-on new >out"
 
 
 def codes(done: Done, severity: str = "error") -> list[str]:
@@ -84,6 +84,33 @@ NOTHING_SET_UP: dict[str, dict[str, str]] = {
     "no specification": {PATH: OURS, "src/a.rs": "", "spec.md": SPECIFICATION},
     "no requirements": {PATH: OURS + SPEC, "src/a.rs": "", "spec.md": "# Kettle\n"},
 }
+GIT = "$ rm -r .git; git init -q; git add .; git commit -qm 1"
+TODO, MUST = "uncited --fail-on any --todo", "uncited --fail-on must"
+WITH_UPSTREAM = {PATH: OURS.replace("duvet-cli/config/v1", UPSTREAM)}
+OTHER_GATES: dict[str, tuple[Step, ...]] = {
+    "no configuration": (),
+    "no file matches": (GIT, R, TODO, {PATH: WITH_UPSTREAM[PATH] + SPEC}, R, TODO),
+    "no specification": (GIT, N, MUST, f"$ GITHUB_ACTIONS=true duvet {MUST}", WITH_UPSTREAM, N, MUST),
+    "no requirements": (MUST, {PATH: WITH_UPSTREAM[PATH] + SPEC}, MUST),
+}
+EXTENDED = CONFIG.replace(UPSTREAM, "duvet-cli/config/v1")
+ENTRY = """\
+[[not-applicable]]
+target = "spec.md#pouring"
+reason = "It has no spout"
+owner = "the foundry"
+expiry = {day}
+"""
+PAST, FUTURE = (ENTRY.format(day=day) for day in ("2001-12-31", "9999-12-31"))
+LCOV, MERGE = (
+    "duvet -q report --lcov",
+    "; ".join(
+        [
+            *(f"duvet -q report --json-v2 {name}.json --blob-link https://host/{name}" for name in "ab"),
+            "duvet merge --input a.json --input b.json --output all.json",
+        ]
+    ),
+)
 SCENARIOS: dict[str, tuple[Mapping[str, str], tuple[Step, ...]]] = {
     "targets": (
         {**KETTLE, "src/a.rs": HALF},
@@ -145,7 +172,34 @@ SCENARIOS: dict[str, tuple[Mapping[str, str], tuple[Step, ...]]] = {
             "report --require-citations spec.md#kettle --require-citations spec.md#scope",
         ),
     ),
-    **{name: (texts, ("report", "report --ci")) for name, texts in NOTHING_SET_UP.items()},
+    **{name: (texts, ("report", "report --ci", *OTHER_GATES[name])) for name, texts in NOTHING_SET_UP.items()},
+    "not applicable": (
+        {**KETTLE, PATH: EXTENDED + FUTURE},
+        (
+            *("report", "report", "-q report --ci", f"$ {MERGE}; grep -c 'It has no spout' *.json"),
+            *({PATH: EXTENDED + FUTURE.replace("no spout", "a lid")}, "-q report --ci"),
+        ),
+    ),
+    "expired": (
+        {**KETTLE, PATH: EXTENDED + PAST},
+        ("report", "-q report", f"$ ls .duvet/reports; grep -o '<strong class=\"fail\">expired</strong>' {PAGE}"),
+    ),
+    **{
+        f"gate and an entry of {when}": (
+            {**KETTLE, PATH: EXTENDED.partition("[report.snapshot]")[0] + entry},
+            (GIT, "-q report --ci --require-citations spec.md", "$ duvet diff | tail -2", "$ duvet diff | tail -2"),
+        )
+        for when, entry in (("the past", PAST), ("the future", FUTURE))
+    },
+    "lcov": (KETTLE, (f"$ {LCOV} one; {LCOV} other --require-citations spec.md#heating; cmp */compliance.0.lcov",)),
+    "names of reports": (
+        {**KETTLE, PATH: WITH_SNAPSHOT, "src/a.rs": HALF},
+        (
+            *("report", {"src/a.rs": SOURCE}, "report", "report", "report --no-cache"),
+            "report --json=json --html=html --json-v2=json-v2 --lcov=lcov",
+            *({"src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"}, "report", "-q report"),
+        ),
+    ),
 }
 
 
@@ -170,97 +224,8 @@ def test_gates(name: str, tmp_path: Path, duvet_command: str, gold: Snapshot) ->
     ##% A gate on a target MUST fail if the target has no requirements.
     texts, steps = SCENARIOS[name]
     folder = make(tmp_path / "project", {**texts, ".git/HEAD": ""})
-    gold.assert_match(play(runner(duvet_command, folder), folder, *steps), f"{name.replace(' ', '_')}.txt")
-
-
-@pytest.mark.parametrize(
-    ("gate", "setup"),
-    [
-        ("diff --fail-on regression", "no file matches"),
-        ("diff --fail-on new", "no specification"),
-        ("uncited --fail-on must", "no requirements"),
-        ("uncited --fail-on any --todo", "no file matches"),
-    ],
-)
-def test_every_gate_without_requirements_fails(gate: str, setup: str, tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/gates.md#gates-with-nothing-to-check
-    ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
-    ##% matches no file.
-    texts = NOTHING_SET_UP[setup]
-    folder = history(tmp_path / "kettle", texts)
-    done = run(duvet_command, folder, *gate.split())
-    (code,) = codes(done)
-    assert (done.code, "PASS" in done.err, codes(done, "error|warning")) == (1, False, [code])
-    assert f"\nFAIL: {gate.partition(' ')[2].removesuffix(' --todo')}: not checked because of 1 error\n" in done.err
-    make(folder, {PATH: texts[PATH].replace("duvet-cli/config/v1", UPSTREAM)})
-    assert code not in run(duvet_command, folder, *gate.split()).err
-
-
-def test_the_gate_of_uncited_on_github(tmp_path: Path, duvet_command: str, gold: Snapshot) -> None:
-    folder = make(tmp_path, NOTHING_SET_UP["no specification"])
-    done, on_github = (
-        run(duvet_command, folder, "uncited", "--fail-on", "must", environ={"GITHUB_ACTIONS": value})
-        for value in ("false", "true")
-    )
-    gold.assert_match(f"{done.err}\n{on_github.out}", "uncited.txt")
-    assert (done.code, done.out, on_github.code, on_github.err) == (1, "", 1, done.err)
-
-
-def test_lcov_is_not_about_targets(reported: Path, duvet: Run) -> None:
-    duvet("-q", "report", "--lcov", "one")
-    duvet("-q", "report", "--lcov", "other", "--require-citations", "spec.md#heating")
-    found = files(reported)
-    assert found["one/compliance.0.lcov"] == found["other/compliance.0.lcov"]
-
-
-EXTENDED = CONFIG.replace(UPSTREAM, "duvet-cli/config/v1")
-ENTRY = """\
-[[not-applicable]]
-target = "spec.md#pouring"
-reason = "It has no spout"
-owner = "the foundry"
-expiry = {day}
-"""
-PAST, FUTURE = "2001-12-31", "9999-12-31"
-
-
-def test_not_applicable_requirements_are_in_every_report(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    entry = ENTRY.format(day=FUTURE)
-    make(kettle, {PATH: EXTENDED + entry})
-    first = duvet("report")
-    gold.assert_match(first.err, "not_applicable.txt")
-    assert (first.code, duvet("report")) == (0, first)
-    assert duvet("-q", "report", "--ci") == Done(0, "", "")
-    for name in ("a", "b"):
-        assert duvet("report", "--json-v2", f"{name}.json", "--blob-link", f"https://host/{name}").code == 0
-    assert duvet("merge", "--input", "a.json", "--input", "b.json", "--output", "all.json").code == 0
-    found = files(kettle)
-    assert found["all.json"].count(b'"reason": "It has no spout"') == found["a.json"].count(b'"reason"') == 1
-    make(kettle, {PATH: EXTENDED + entry.replace("no spout", "a lid")})
-    done = duvet("-q", "report", "--ci")
-    assert (done.code, done.err.count("-  REASON: It has no spout\n+  REASON: It has a lid\n")) == (1, 1)
-
-
-def test_an_entry_that_has_expired(kettle: Path, duvet: Run, gold: Snapshot) -> None:
-    make(kettle, {PATH: EXTENDED + ENTRY.format(day=PAST)})
-    gold.assert_match(play(duvet, kettle, "report", "-q report"), "expired.txt")
-    assert not (kettle / ".duvet/reports/report.json").exists()
-    assert '<strong class="fail">expired</strong>' in (kettle / PAGE).read_text()
-
-
-@pytest.mark.parametrize(
-    ("day", "code", "words"), [(FUTURE, "DUV062", "50 % (1 of 2)"), (PAST, "DUV080", "33 % (1 of 3)")]
-)
-def test_gates_and_an_earlier_revision_on_this_day(
-    day: str, code: str, words: str, duvet_command: str, tmp_path: Path
-) -> None:
-    config = {PATH: EXTENDED.partition("[report.snapshot]")[0] + ENTRY.format(day=day)}
-    folder = history(tmp_path / "kettle", {**KETTLE, **config})
-    done = run(duvet_command, folder, "-q", "report", "--ci", "--require-citations", "spec.md")
-    assert (codes(done), "spec.md#pouring: The spout" in done.err) == ([code], False)
-    for _ in range(2):
-        done = run(duvet_command, folder, "diff", environ=ENVIRON)
-        assert (done.code, done.out.count(words)) == (0, 2)
+    told = re.sub(r"[0-9a-f]{12}(?= \(HEAD\))", "COMMIT", play(runner(duvet_command, folder), folder, *steps))
+    gold.assert_match(told, f"{name.replace(' ', '_')}.txt")
 
 
 def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> None:
@@ -275,37 +240,5 @@ def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> No
             terminal = Terminal(duvet_command, tmp_path, "report", columns=columns)
             assert terminal.code() == 0
             lines = terminal.shown.lines
+            assert "Scann" not in "\n".join(lines)
             assert lines[lines.index(table[0]) : lines.index("", lines.index(table[0]))] == table
-
-
-def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
-    tmp_path: Path, duvet_command: str
-) -> None:
-    warning = run(duvet_command, tmp_path, "report").err
-    assert warning.startswith("warning: no configuration") and "Scan" not in warning
-    make(tmp_path, OWN)
-    for _ in range(2):
-        assert run(duvet_command, tmp_path, "report").err == f"{SUMMARY}reports: {PAGE}\n"
-    assert "Scann" not in "\n".join(Terminal(duvet_command, tmp_path, "report", columns=80).shown.lines)
-    assert "Scanning sources" in run(duvet_command, tmp_path, "-v", "report").err
-    make(tmp_path, {PATH: (OURS + SPEC).replace("duvet-cli/config/v1", UPSTREAM)})
-    assert "Scanning sources" in run(duvet_command, tmp_path, "report").err
-
-
-def test_the_reports_are_named(kettle: Path, duvet: Run) -> None:
-    make(kettle, {PATH: WITH_SNAPSHOT, "src/a.rs": HALF})
-
-    def named(*args: str) -> str:
-        return duvet("report", *args).err.rpartition("reports: ")[2]
-
-    usual = f"{PAGE}, {SNAPSHOT}"
-    assert named() == f"{usual}\n"
-    make(kettle, {"src/a.rs": SOURCE})
-    assert [named(), named(), named("--no-cache")] == [f"{usual} (changed)\n", f"{usual}\n", f"{usual}\n"]
-    others = [f"--{kind}={kind}" for kind in ("json", "html", "json-v2", "lcov")]
-    assert named(*others) == f"json, json-v2, html, {PAGE}, lcov/compliance.0.lcov and 1 more\n"
-    make(kettle, {"src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"})
-    wrong = duvet("report").err
-    assert wrong.endswith(f"reports: {PAGE}\n")
-    assert re.findall(r".*\berrors?$", wrong, re.MULTILINE) == ["2 errors"]
-    assert "reports: " not in duvet("-q", "report").err
