@@ -1,10 +1,10 @@
-import os
 import re
 from pathlib import Path
 
+import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, files, runner, times
+from tests.cli.command import Run, files, play, runner, times
 from tests.cli.sample_project import CONFIG, SOURCE, SUMMARY, make
 from tests.conftest import ROOT
 from tests.unit.tree.twins import without_steps
@@ -28,59 +28,46 @@ def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     assert (second.code, second.out, times(reported)) == (first.code, first.out, before)
 
 
-def test_a_report_that_is_gone_or_changed_is_made_again(reported: Path, duvet: Run) -> None:
-    duvet("report")
-    whole = files(reported)
-    (reported / ".duvet" / "reports" / "report.json").unlink()
-    (reported / ".duvet" / "snapshot.txt").write_text("changed")
-    assert duvet("report").code == 0
-    assert files(reported) == whole
-    # Other options are another run.
-    assert duvet("report", "--json", "other.json").code == 0
-    assert files(reported)["other.json"] == whole[".duvet/reports/report.json"]
-    assert "Checked that nothing" not in duvet("report").err
+TWO = dict.fromkeys(
+    ("one.toml", "two.toml"), CONFIG.replace("src/**", "src/**x") + "[[requirement]]\npattern = '***'\n"
+)
+FETCHED = {".duvet/config.toml": CONFIG + "[[specification]]\nsource = 'https://example.org/spec.txt'\n"}
+SAME, SAYS = "-q report --html page.html", "2>&1 | grep -c 'nothing has changed'"
+TO = "duvet -q report --json $name"
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "gone or changed": (
+        *("report", "$ cp -r .duvet ../whole; rm .duvet/reports/report.json; echo changed >.duvet/snapshot.txt"),
+        *("-q report", "$ diff -r -x cache ../whole .duvet && echo equal", "-q report --json other.json"),
+        # Other options are another run.
+        *("$ cmp other.json .duvet/reports/report.json && echo equal", f"$ duvet report {SAYS}"),
+    ),
+    "told each time": (
+        *["$ duvet -v report 2>&1 | grep src/a.rs"] * 2,
+        *({"src/a.rs": SOURCE.replace("boil water", "cook tea")}, "-q report", "-q report"),
+    ),
+    "standard output is no file of that name": (
+        "-q report --json ./-",
+        f"$ for name in - - - /dev/stdout{{,,}}; do {TO} >../out; cmp ../out ./-; {TO} | cmp - ./-; done",
+    ),
+    "two names of one report": (
+        *("$ ln -s x link", *["$ duvet -q report --json x --json-v2 ./x --html link; head -c 15 x"] * 3),
+    ),
+    "a report that the next run takes for a specification": (
+        *({"src/a.rs": SOURCE.replace("spec.md#heating", "page.html#x", 1)}, SAME, SAME, SAME, f"--no-cache {SAME}"),
+    ),
+    "two configurations": (TWO, *(f"-q report --config-path {name}.toml" for name in ("one", "two", "two"))),
+    "failed fetch": (FETCHED, *[f"$ duvet report --offline {SAYS}"] * 2, "$ ls .duvet/cache"),
+    "snapshot": ("$ echo another >.duvet/snapshot.txt", "-q report --ci", "-q report --ci"),
+    "pattern for everything": (
+        *({".duvet/config.toml": CONFIG.replace("src/**/*.rs", "**/a*")}, "-q report", "-q report", "report"),
+        "$ ls .duvet/cache",
+    ),
+}
 
 
-def test_problems_and_files_are_named_each_time(kettle: Path, duvet: Run) -> None:
-    assert [duvet("-v", "report").err.count("src/a.rs: 2 annotations") for _ in range(2)] == [1, 1]
-    (kettle / "src" / "a.rs").write_text(SOURCE.replace("boil water", "cook tea"))
-    first, second = duvet("-q", "report"), duvet("-q", "report")
-    assert first == second
-    assert (first.code, first.err.count("could not find text")) == (1, 2)
-
-
-def test_a_report_to_standard_output_is_none_to_a_file_of_that_name(kettle: Path, duvet: Run) -> None:
-    duvet("report", "--json", "./-")
-    out = kettle.with_name("out")
-    for name in ("-", "/dev/stdout"):
-        runs = [duvet("report", "--json", name).out for _ in range(2)]
-        assert runs[0] == runs[1] != ""
-        for _ in range(3):
-            with out.open("wb") as stream:
-                duvet("report", "--json", name, stdout=stream)
-            assert out.read_bytes() == files(kettle)["-"]
-
-
-def test_two_names_of_one_report(kettle: Path, duvet: Run) -> None:
-    (kettle / "link").symlink_to("x")
-    for _ in range(3):
-        duvet("report", "--json", "x", "--json-v2", "./x", "--html", "link")
-        assert files(kettle)["x"].startswith(b"<!doctype html>")
-
-
-def test_a_report_that_the_next_run_takes_for_a_specification(kettle: Path, duvet: Run) -> None:
-    (kettle / "src" / "a.rs").write_text(SOURCE.replace("spec.md#heating", "page.html#x", 1))
-    runs = [duvet("-q", "report", "--html", "page.html") for _ in range(3)]
-    assert [run.code for run in runs] == [1, 1, 1]
-    assert 'Could not resolve file "page.html"' in runs[0].err
-    assert runs[1].err == runs[2].err == duvet("--no-cache", "-q", "report", "--html", "page.html").err
-    assert "page.html" in runs[1].err and "Could not resolve" not in runs[1].err
-
-
-def test_problems_name_the_configuration_of_this_run(kettle: Path, duvet: Run) -> None:
-    for name in ("one.toml", "two.toml", "two.toml"):
-        (kettle / name).write_text(CONFIG.replace("src/**", "src/**x") + "[[requirement]]\npattern = '***'\n")
-        assert duvet("-q", "report", "--config-path", name).err.count(f" --> {name}:") == 2
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_runs_with_a_cache(name: str, kettle: Path, duvet: Run, gold: Snapshot) -> None:
+    gold.assert_match(play(duvet, kettle, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 def test_one_text_under_two_names(kettle: Path, duvet: Run) -> None:
@@ -117,22 +104,6 @@ def test_without_the_cache(kettle: Path, tmp_path: Path, duvet: Run) -> None:
     assert (done.code, (tmp_path / "bare/.duvet").exists()) == (0, False)
 
 
-def test_a_fetch_that_failed_is_tried_again(kettle: Path, duvet: Run) -> None:
-    config = kettle / ".duvet" / "config.toml"
-    config.write_text(config.read_text() + "[[specification]]\nsource = 'https://example.org/spec.txt'\n")
-    for _ in range(2):
-        assert "Checked that nothing" not in duvet("report", "--offline").err
-    assert "report" not in cached(kettle)
-
-
-def test_a_difference_from_the_snapshot_is_shown_each_time(reported: Path, duvet: Run) -> None:
-    (reported / ".duvet" / "snapshot.txt").write_text("another\n")
-    runs = [duvet("report", "--ci") for _ in range(2)]
-    shown = [re.findall(r"(?m)^@@.*|^[-+].*", run.err) for run in runs]
-    assert shown[0] == shown[1] != []
-    assert [run.code for run in runs] == [1, 1]
-
-
 def test_the_contents_of_the_cache(kettle: Path, duvet: Run, gold: Snapshot) -> None:
     assert duvet("cache").out == ".duvet/cache: 0 files, 0 bytes\n"
     duvet("report")
@@ -148,15 +119,6 @@ def test_the_contents_of_the_cache(kettle: Path, duvet: Run, gold: Snapshot) -> 
     gold.assert_match(shown, "contents.txt")
     duvet("cache", "clear")
     assert cached(kettle) == ["mine"]
-
-
-def test_a_pattern_for_everything_leaves_the_cache_out(kettle: Path, duvet: Run) -> None:
-    config = kettle / ".duvet" / "config.toml"
-    config.write_text(config.read_text().replace("src/**/*.rs", "**/a*"))
-    runs = [duvet("report") for _ in range(3)]
-    assert [run.code for run in runs] == [0, 0, 0]
-    assert "Checked that nothing" in runs[2].err
-    assert os.path.exists(kettle / ".duvet" / "cache" / "report")
 
 
 def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) -> None:
