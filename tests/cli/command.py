@@ -150,12 +150,12 @@ def play(run: Run, folder: Path, *steps: str | Mapping[str, str]) -> str:
             commit(folder)
         elif step.startswith("cat "):
             told.append(f"$ {step}\n{(folder / step[4:]).read_bytes().decode()}")
-        elif step.startswith("$ "):
-            told.append(f"{step}\n{_show(shell(_DUVET, folder, step[2:], **ENVIRON))}")
         else:
-            shown = _show(run(*shlex.split(step))).replace(str(folder), "<project>")
-            line = step.replace("\x1b", "\\x1b")
-            told.append(f"$ duvet {line}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
+            is_shell = step.startswith("$ ")
+            done = shell(_DUVET, folder, step[2:], **ENVIRON) if is_shell else run(*shlex.split(step))
+            shown = _show(done).replace(str(folder), "<project>")
+            line = (step if is_shell else f"$ duvet {step}").replace("\x1b", "\\x1b")
+            told.append(f"{line}\n" + ("as before\n" if shown == last and len(shown) > 100 else shown))
             last = shown
     return "\n".join(told).replace("\r", "\\r").replace(f"duvet {VERSION}", "duvet VERSION")
 

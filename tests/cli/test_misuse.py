@@ -60,6 +60,8 @@ validate --interactive --unsafe-fixes
 mcp --config-path=a.toml --config=b.toml|mcp --config=b.toml --config-path=a.toml
 mcp --service-config=a.json --config=b.json|mcp --config=b.json --service-config=a.json
 report --require-tests true --require-tests spec.md --require-tests false|cite 5bfbf88b --at a:1 --type spec
+report --format json --json -|report --format json --html -|report --format sarif --output - --html /dev/stdout
+report --output - --json-v2 -|report --json - --html -
 """,
     ),
 }
@@ -67,6 +69,8 @@ report --require-tests true --require-tests spec.md --require-tests false|cite 5
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_invalid_command_lines(group: str, duvet_command: str, tmp_path: Path, gold: Snapshot) -> None:
+    ##= man/spec/problems.md#formats
+    ##% duvet MUST refuse to write two results to standard output.
     project, lines = GROUPS[group]
     duvet = runner(duvet_command, make(tmp_path, project))
     told = play(duvet, tmp_path, *lines.strip().replace("\n", "|").split("|"))
