@@ -78,7 +78,7 @@ def store_file(path: str, data: OutputData) -> None:
 
 @contextmanager
 def store_together() -> Iterator[FileWriter]:
-    """Write several files, and move them into place at the end if all could be written."""
+    """Yield a function that writes files; they are moved into place at the end if all could be written."""
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST write all of its reports completely, or none of them.
     moves: list[tuple[str, str]] = []
