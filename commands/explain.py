@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from duvet.console import command, explanations, markdown, options, output
+from duvet.console import command, explanations, markdown, options, streams
 from duvet.reports.tables import Column, Listing
 from duvet.text import quote_text
 
@@ -48,9 +48,9 @@ def explain(topic: tuple[str, ...], rules: bool, format: str | None) -> None:
     if topic:
         markdown.print_markdown(explanations.explain_topic(" ".join(topic)))
     elif rules:
-        output.print_list(Listing(_RULE_COLUMNS, explanations.list_rule_rows()), format)
+        streams.print_list(Listing(_RULE_COLUMNS, explanations.list_rule_rows()), format)
     else:
-        output.print_list(Listing(_TOPIC_COLUMNS, explanations.list_topics()), format)
+        streams.print_list(Listing(_TOPIC_COLUMNS, explanations.list_topics()), format)
 
 
 @click.command(cls=command.Subcommand)
@@ -74,7 +74,7 @@ def rules(code: str | None, format: str | None) -> None:
       duvet rules --format json
     """
     if code is None:
-        output.print_list(Listing(_RULE_COLUMNS, explanations.list_rule_rows()), format)
+        streams.print_list(Listing(_RULE_COLUMNS, explanations.list_rule_rows()), format)
         return
     if format:
         raise click.UsageError("--format only applies to the list of rules; leave out CODE")

@@ -7,7 +7,7 @@ from operator import attrgetter
 import click
 from msgspec import json
 
-from duvet.console import command, knowledge_store, options, output, streams
+from duvet.console import command, knowledge_store, options, streams
 from duvet.knowledge.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
 
@@ -58,7 +58,7 @@ def list_feedback(format: str | None, service_path: str | None) -> None:
       duvet feedback list --format json
     """
     votes = read_votes(knowledge_store.locate_store(service_path).feedback)
-    output.print_list(Listing(_LISTED, votes[::-1]), format)
+    streams.print_list(Listing(_LISTED, votes[::-1]), format)
     if not votes:
         streams.print_remark("no feedback yet")
 

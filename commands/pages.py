@@ -10,8 +10,8 @@ from click.exceptions import Exit
 
 from duvet.console import command, problems, streams
 from duvet.console.options import TEXT_TYPE, add_detail_format, add_list_format, add_trace_options
-from duvet.console.output import print_detail, print_list
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
+from duvet.console.streams import print_detail, print_list
 from duvet.knowledge.pages import catalogue
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body, make_page_filter

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from duvet.console import command, output, project, streams
+from duvet.console import command, project, streams
 from duvet.console.filters import add_filters, split_filter
-from duvet.console.options import add_list_format, add_trace_options
+from duvet.console.options import add_limit_option, add_list_format, add_trace_options
 from duvet.queries.gaps import make_explained_rows, make_priority_rows, prioritize_requirements
 from duvet.queries.records import describe_error_notice, require_requirements
 from duvet.reports import tables
@@ -33,7 +33,7 @@ _EXPLANATION = (
     help="Print a prompt for the most urgent requirement: implement_requirement [default] or write_test.",
 )
 @add_filters
-@output.add_limit_option(20)
+@add_limit_option(20)
 @add_list_format
 @add_trace_options
 def prioritize(
@@ -65,7 +65,7 @@ def prioritize(
     if prompt is None:
         rows = (make_explained_rows if explain else make_priority_rows)(catalogue, ranked, limit or None)
         columns = (_RANK, *tables.REQUIREMENT_COLUMNS, *(_EXPLANATION if explain else ()), tables.TEXT_COLUMN)
-        output.print_list(tables.Listing(columns, rows), format)
+        streams.print_list(tables.Listing(columns, rows), format)
     else:
         # Not needed for a list.
         from duvet.commands.prompt import print_requirement_prompt

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from duvet.console import command, output, project, streams
+from duvet.console import command, project, streams
 from duvet.console.application import invoke_tool, make_application, make_shell_error
 from duvet.console.options import (
     TEXT_TYPE,
@@ -81,7 +81,7 @@ def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **o
             if registry.has_trace
             else library.list_prompts(registry)
         )
-        output.print_list(Listing(_COLUMNS, every), format)
+        streams.print_list(Listing(_COLUMNS, every), format)
         return
     if format:
         raise click.UsageError("--format only applies to the list of prompts; leave out NAME")

@@ -22,8 +22,8 @@ from duvet.console.options import (
     add_unused_options,
     add_variable_options,
 )
-from duvet.console.output import print_detail, print_list
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
+from duvet.console.streams import print_detail, print_list
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports.cells import encode_json, escape_cell
 from duvet.reports.detail import Block, FactsBlock, TitleBlock

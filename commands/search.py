@@ -9,11 +9,11 @@ import click
 from click.exceptions import Exit
 from msgspec.structs import replace
 
-from duvet.console import command, filters, output, project, streams
-from duvet.console.options import add_list_format, add_trace_options
+from duvet.console import command, filters, project, streams
+from duvet.console.options import add_limit_option, add_list_format, add_trace_options
 from duvet.errors import QueryError
 from duvet.queries.records import describe_error_notice, require_requirements
-from duvet.queries.search import SearchQuery, describe_answer, search_requirements, suggest_similar
+from duvet.queries.search import SearchQuery, describe_answer, search_requirements
 from duvet.reports import tables
 from duvet.reports.cells import escape_cell
 from duvet.trace.locations import ProjectFiles
@@ -32,7 +32,7 @@ _COLUMNS = (*tables.REQUIREMENT_COLUMNS, replace(tables.TEXT_COLUMN, marks=lambd
 @filters.add_kind_option
 @click.option("--raw", is_flag=True, help="Read QUERY as an SQLite FTS5 expression: AND, OR, NOT, NEAR(…), prefix*.")
 @click.option("--semantic", is_flag=True, help="Also search by meaning.")
-@output.add_limit_option(20)
+@add_limit_option(20)
 @add_list_format
 @add_trace_options
 def search(words: tuple[str, ...], raw: bool, semantic: bool, limit: int, format: str | None, **options: Any) -> None:
@@ -75,12 +75,14 @@ def search(words: tuple[str, ...], raw: bool, semantic: bool, limit: int, format
         answer = search_requirements(catalogue, query, project.open_cache() or Cache(), files, embedder)
     except QueryError as error:
         raise streams.make_usage_error(error.message, error.hint) from error
-    output.print_list(tables.Listing(_COLUMNS, answer.rows), format)
+    streams.print_list(tables.Listing(_COLUMNS, answer.rows), format)
     for remark in (describe_error_notice(catalogue), *describe_answer(answer)):
         streams.print_remark(remark)
     if len(answer.rows) < answer.total:
         streams.print_remark(f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all")
     if not answer.rows:
+        from duvet.queries.references import suggest_similar
+
         hint = escape_cell(suggest_similar(catalogue, query.query, files))
         streams.print_remark(f"nothing found; {hint}" if hint else "nothing found")
         raise Exit(streams.FAILED)

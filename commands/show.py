@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from duvet.console import command, output, project, streams
+from duvet.console import command, project, streams
 from duvet.console.options import add_detail_format, add_reference, add_trace_options
 from duvet.queries import details, records, references
 from duvet.reports.detail import make_detail_blocks
@@ -47,4 +47,4 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     found = references.resolve_reference(catalogue, reference, files)
     detail = details.make_detail(details.CitationReader(catalogue, files, context), project.load_specification, found)
-    output.print_detail(detail, make_detail_blocks(detail), format)
+    streams.print_detail(detail, make_detail_blocks(detail), format)

@@ -9,7 +9,7 @@ import click
 from duvet.console.application import make_application, make_tool_application, print_tool_help, require_tool
 from duvet.console.command import Subcommand, complete_values
 from duvet.console.options import TEXT_TYPE, add_list_format, add_service_options, add_trace_options
-from duvet.console.output import print_list
+from duvet.console.streams import print_list
 from duvet.reports.tables import Column, Listing
 
 _COLUMNS = (

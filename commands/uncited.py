@@ -8,9 +8,9 @@ import click
 from click.exceptions import Exit
 
 from duvet import rules
-from duvet.console import command, output, project, streams
+from duvet.console import command, project, streams
 from duvet.console.filters import add_filters, split_filter
-from duvet.console.options import GATE_LEVELS, add_list_format, add_trace_options
+from duvet.console.options import GATE_LEVELS, add_limit_option, add_list_format, add_trace_options
 from duvet.console.problems import list_error_problems, print_annotations, print_gate_failure
 from duvet.errors import DuvetError
 from duvet.queries import records
@@ -43,7 +43,7 @@ _GATE_PROBLEMS = {
     type=click.Choice(list(GATE_LEVELS), case_sensitive=False),
     help="Exit with 1 if the list contains a requirement of this level or a stronger one.",
 )
-@output.add_limit_option()
+@add_limit_option()
 @add_list_format
 @add_trace_options
 def uncited(
@@ -86,7 +86,7 @@ def uncited(
     make_row = make_todo_row if gap is Gap.TODO else records.make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in found.indexes[: limit or None]]
     columns = (*tables.REQUIREMENT_COLUMNS, *((_TODOS,) if gap is Gap.TODO else ()), tables.TEXT_COLUMN)
-    output.print_list(tables.Listing(columns, rows, tables.format_section_heading), format)
+    streams.print_list(tables.Listing(columns, rows, tables.format_section_heading), format)
     streams.print_remark(records.describe_error_notice(catalogue))
     streams.print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:

@@ -23,8 +23,8 @@ from duvet.console.options import (
     add_trace_options,
     add_variable_options,
 )
-from duvet.console.output import print_list
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
+from duvet.console.streams import print_list
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.cells import encode_json
 from duvet.reports.tables import Column, Listing

@@ -1,14 +1,11 @@
-"""Splits and folds words, lists common words, and parses queries for the search indexes."""
+"""Splits, folds and stems words for the search indexes, and lists common words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
-
-from msgspec import Struct
+from itertools import filterfalse, pairwise
 
 MAX_QUERY_CHARACTERS = 2000  # Maximum number of characters to read of a query.
 MAX_QUERY_WORDS = 64  # Maximum number of words to read of a query for chunks.
@@ -68,73 +65,10 @@ def join_name(name: str) -> str:
     return "".join(extract_words(name))
 
 
-# Everything else is a boundary, so a term never ends a string of the search engine.
-_TERM = re.compile(r"[\"“„](?P<phrase>[^\"“”„]*)[\"”]|(?P<word>[^\s\x00-\x20!\"#$%&()*,;<=>?@\[\\\]^`{|}~“”„]+)")
-_INSIGNIFICANT = STOP_WORDS | {""}
-_JOINTS = re.compile(r"[-_./:'\u2019+]+")
-_ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
-
-
-class Query(Struct, frozen=True):
-    terms: tuple[str, ...]
-    phrases: frozenset[str]  # The quoted terms.
-    dropped: tuple[str, ...]  # The stop words in the query.
-    is_cut: bool
-
-    @property
-    def conjunction(self) -> str:
-        """An FTS5 expression that requires every term."""
-        return " ".join(map(quote_term, self.terms))
-
-    @property
-    def words(self) -> Sequence[str]:
-        """The phrases, and the significant words of the other terms."""
-        words: dict[str, None] = {}
-        for term in self.terms:
-            for word in [term] if term in self.phrases else _JOINTS.split(term):
-                if term in self.phrases or word not in _INSIGNIFICANT:
-                    words[word] = None
-        return list(words)
-
-    @property
-    def disjunction(self) -> str:
-        """An FTS5 expression that requires at least one word or phrase."""
-        return " OR ".join(map(quote_term, self.words))
-
-
-def make_storable(text: str) -> str:
-    return text.replace("\0", " ").encode(errors="replace").decode()
-
-
-def parse_query(text: str) -> Query:
-    terms: dict[str, None] = {}
-    phrases: list[str] = []
-    dropped: dict[str, None] = {}
-    for match in _TERM.finditer(text[:MAX_QUERY_CHARACTERS]):
-        typed = make_storable(match["word"] or match["phrase"] or "").strip().lower()
-        term = _ENDING.sub("", typed)
-        if not any(map(str.isalnum, term)):
-            continue
-        if match["word"] is None:
-            phrases.append(term)
-        elif _INSIGNIFICANT.issuperset(_JOINTS.split(term)):
-            dropped[typed] = None
-            continue
-        terms[term] = None
-    return Query(tuple(terms), frozenset(phrases), tuple(dropped), len(text) > MAX_QUERY_CHARACTERS)
-
-
-def quote_term(term: str) -> str:
-    ##= man/spec/search.md#queries
-    ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
-    # Terms contain no double quotes, and FTS5 reads everything between them as text.
-    return f'"{term}"'
-
-
 # Chinese, Japanese and Korean, which have no blanks between all words. Compiling it takes 1.5 ms, which few texts need.
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 _ACCENTS = r"[\u0300-\u036f]+"
-_BLANKS = str.maketrans({character: " " for character in map(chr, range(128)) if not character.isalnum()})
+_BLANKS = str.maketrans(dict.fromkeys(filterfalse(str.isalnum, map(chr, range(128))), " "))
 
 
 def fold_text(text: str) -> str:
@@ -143,20 +77,6 @@ def fold_text(text: str) -> str:
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold()
     return unicodedata.normalize("NFC", re.sub(_ACCENTS, "", folded))
-
-
-class _BaseLetters(dict[int, int]):
-    def __missing__(self, code: int) -> int:
-        base = self[code] = ord(unicodedata.normalize("NFKD", chr(code))[0])
-        return base
-
-
-_BASE_LETTERS = _BaseLetters()
-
-
-def strip_accents(text: str) -> str:
-    """Return text of the same length without accents; the text must be composed."""
-    return text if text.isascii() else text.translate(_BASE_LETTERS)
 
 
 def split_words(text: str) -> list[str]:

@@ -13,18 +13,8 @@ from msgspec import Struct, ValidationError, convert, inspect
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.document import (
-    DataDocument,
-    DocumentLocation,
-    ExpressionError,
-    KeyPath,
-    describe_invalid_type,
-    describe_unknown_field,
-    describe_value,
-    did_you_mean,
-    expand_template,
-    is_variable,
-)
+from duvet.config import document
+from duvet.config.document import DataDocument, DocumentLocation, ExpressionError, KeyPath
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedSource
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.settings import EXTENDED_SCHEMA, ExtendedHtmlReport, HtmlReport, Secret, Table, TableError
@@ -76,12 +66,12 @@ def list_spellings(key: str) -> tuple[str, str, str]:
     return "-".join(words), words[0] + "".join(word.capitalize() for word in words[1:]), "_".join(words)
 
 
-def respell_keys(document: Document, table: type[Struct]) -> Document:
+def respell_keys(read: Document, table: type[Struct]) -> Document:
     """Convert keys to their declared spelling; leave a second spelling of a key for `check_table` to report."""
     renamed: dict[KeyPath, str] = {}
-    at = DocumentLocation(document, {})
-    values = convert_values(inspect_table(table), document.values, at, lambda *_: UNCHANGED, renamed)
-    return document.replace_values(values, renamed) if renamed else document
+    at = DocumentLocation(read, {})
+    values = convert_values(inspect_table(table), read.values, at, lambda *_: UNCHANGED, renamed)
+    return read.replace_values(values, renamed) if renamed else read
 
 
 UNCHANGED, DROPPED = object(), object()
@@ -184,7 +174,7 @@ def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterato
             return
     expected = " or ".join(TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
-    message = f"invalid type, expected {expected}" if is_secret else describe_invalid_type(value, expected)
+    message = f"invalid type, expected {expected}" if is_secret else document.describe_invalid_type(value, expected)
     yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
 
 
@@ -211,7 +201,7 @@ def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterato
                 low = f"from {least}" if above is None else f"greater than {above}"
                 high = f"{'to' if above is None else 'and up to'} {most}"
                 hint = f"write {least} or more" if most is None else f"write a number {low} {high}"
-                yield at.problem(rules.CONFIG_BAD_VALUE, f"{describe_value(value)} is out of range", hint)
+                yield at.problem(rules.CONFIG_BAD_VALUE, f"{document.describe_value(value)} is out of range", hint)
         case _:
             yield from _check_text(choice, value, at)
 
@@ -221,11 +211,11 @@ def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator
         case inspect.EnumType(cls=variants):
             known = [str(variant.value) for variant in variants]
             if value not in known:
-                hint = did_you_mean(value, known)
-                message = describe_unknown_field(value, known, noun="variant")
+                hint = document.did_you_mean(value, known)
+                message = document.describe_unknown_field(value, known, noun="variant")
                 yield at.problem(rules.CONFIG_BAD_VALUE, message, hint)
         case inspect.CustomType(cls=kind):
-            if kind is Secret and not is_variable(value):
+            if kind is Secret and not document.is_variable(value):
                 hint = "set an environment variable, and write its name here, such as `$API_KEY`"
                 yield at.problem(rules.CONFIG_BAD_VALUE, "this file must not contain secrets", hint)
         case inspect.StrType() if choice.refuses(value):
@@ -234,7 +224,7 @@ def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator
             yield at.problem(rules.CONFIG_BAD_VALUE, message + more)
         case _ if choice.template:
             try:
-                expand_template(value, at.environ)
+                document.expand_template(value, at.environ)
             except ExpressionError as error:
                 yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
 
@@ -271,7 +261,7 @@ def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
         case float() if not isfinite(value):
             yield at.problem(rules.CONFIG_BAD_VALUE, "the number is not finite")
         case date() | time():
-            message = describe_invalid_type(value, TYPES[inspect.AnyType][1])
+            message = document.describe_invalid_type(value, TYPES[inspect.AnyType][1])
             yield at.problem(rules.CONFIG_WRONG_TYPE, message, "put it in quotes")
 
 
@@ -293,7 +283,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
                 message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
                 wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
             else:
-                message, hint = describe_unknown_field(name, list(known)), did_you_mean(name, known)
+                message, hint = document.describe_unknown_field(name, list(known)), document.did_you_mean(name, known)
                 wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
         if wrong and name in wider and not any(check_value(wider[name].type, value, below)):
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
@@ -366,7 +356,7 @@ def _check_model(
     known = providers if slash else names
     if name not in known:
         noun, tables = ("provider", "`providers`") if known is providers else ("model", "`providers` or `routing`")
-        hint = did_you_mean(name, known) or f"add it to {tables}"
+        hint = document.did_you_mean(name, known) or f"add it to {tables}"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown {noun} `{name}`", hint)
 
 

@@ -213,15 +213,8 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
     """Parse a configuration file; raise ProblemsError if it is invalid."""
     try:
         toml = parse_toml_bytes(data, path)
-        try:
-            return read_tables(toml, environ).resolve(path, toml)
-        except ProblemsError:
-            from duvet.config.check import respell_project_keys
-
-            respelled = respell_project_keys(toml)
-            if respelled is toml:
-                raise
-            return read_tables(respelled, environ).resolve(path, respelled)
+        tables, toml = _convert_tables(toml, environ)
+        return tables.resolve(path, toml)
     except (DocumentError, ProblemsError) as error:
         name = os.path.basename(path)
         problems = (error.make_problem(),) if isinstance(error, DocumentError) else error.problems
@@ -234,6 +227,10 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     """Return the tables with defaults filled in and variables expanded; raise ProblemsError if they are invalid."""
+    return _convert_tables(toml, environ)[0]
+
+
+def _convert_tables(toml: TomlDocument, environ: Mapping[str, str]) -> tuple[ConfigTable, TomlDocument]:
     name = toml.values.get("$schema")
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with awslabs duvet's schema exactly as awslabs duvet does.
@@ -246,8 +243,11 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
         ##% duvet's own schema MUST accept every key of awslabs duvet's schema.
         table = ExtendedConfig
     try:
-        return convert(toml.values, table).settled(environ)
+        return convert(toml.values, table).settled(environ), toml
     except (ValidationError, ExpressionError):
-        from duvet.config.check import check_table
+        from duvet.config.check import check_table, respell_project_keys
 
+        respelled = respell_project_keys(toml)
+        if respelled is not toml:
+            return _convert_tables(respelled, environ)
         raise ProblemsError(sort_problems(check_table(table, DocumentLocation(toml, environ)))) from None

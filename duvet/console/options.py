@@ -224,6 +224,17 @@ add_text_format = click.option(
 )
 
 
+def add_limit_option(default: int | None = None) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    note = "" if default is None else f" [default: {default}]"
+    return click.option(
+        "--limit",
+        type=command.IntegerRange(min=0),
+        default=default,
+        metavar="N",
+        help=f"List at most N entries; 0 means all.{note}",
+    )
+
+
 def add_variable_options(function: Function) -> Function:
     variables = click.option(
         "--var", "variables", type=TEXT_TYPE, multiple=True, metavar="NAME=VALUE", help="Set a variable; repeatable."

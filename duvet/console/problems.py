@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings, locate_path, path_option, show_path
-from duvet.console.streams import FAILED, OUTPUT_NAMES, is_on_terminal, is_stream_output, print_notice, write_output
+from duvet.console.streams import FAILED, OUTPUT_NAMES, STANDARD_OUTPUT, is_on_terminal, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError, describe_plainly
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
@@ -20,7 +20,7 @@ from duvet.reports.problems import LineReader, ProblemContext, ProblemFormat, re
 from duvet.rules import SETUP_CODES, find_broken_rule
 from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.tree.files import DiskTree
-from duvet.tree.outputs import store_changed
+from duvet.tree.outputs import OPEN_FILES, store_changed
 
 UPSTREAM_COMMANDS = ("extract", "merge", "query")
 
@@ -146,6 +146,10 @@ def _render_text(
         lambda path, line: read_line(locate_path(path, folder), line), colour, counts_like_upstream=like_upstream
     )
     return render_problems_text(shown, context)
+
+
+def is_stream_output(path: str) -> bool:
+    return path == STANDARD_OUTPUT or path.startswith(OPEN_FILES)
 
 
 class ProblemOutput(Struct, frozen=True):

@@ -16,10 +16,16 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.console.command import current_settings, show_path
 from duvet.console.options import ReportGate
-from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
+from duvet.console.problems import (
+    has_errors,
+    is_stream_output,
+    promote_setup_problems,
+    promote_warnings,
+    reword_problem,
+)
 from duvet.console.progress import ProgressLines
 from duvet.console.report_result import ReportRequest, ReportResult
-from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
+from duvet.console.streams import print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Place, Problem, Severity, Specification, sort_problems
 from duvet.project.project import Project, find_missing_reasons, find_setup_problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
@@ -13,9 +13,11 @@ import click
 
 from duvet.console.command import current_settings, wants_colour
 from duvet.errors import OutputError, describe_os_error
-from duvet.reports.cells import TableLook, escape_cell
+from duvet.reports.cells import TableLook, encode_json, escape_cell
 
 if TYPE_CHECKING:
+    from duvet.reports.detail import Block
+    from duvet.reports.tables import Listing
     from duvet.tree.outputs import FileWriter, OutputData
 
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -105,12 +107,6 @@ def silence_stream(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def is_stream_output(path: str) -> bool:
-    from duvet.tree.outputs import OPEN_FILES
-
-    return path == STANDARD_OUTPUT or path.startswith(OPEN_FILES)
-
-
 def write_output(path: str, data: bytes) -> None:
     with write_outputs() as write:
         write(path, data)
@@ -134,3 +130,22 @@ def render_bytes(render: Callable[[BinaryIO], None]) -> bytes:
     out = BytesIO()
     render(out)
     return out.getvalue()
+
+
+def print_list(listing: Listing, format: str | None) -> None:
+    from duvet.reports.tables import ListFormat, render_listing
+
+    chosen = ListFormat(format) if format else ListFormat.TABLE if is_on_terminal() else ListFormat.PLAIN
+    write_stdout(render_listing(listing, chosen, detect_table_look()))
+
+
+def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
+    if format == "json":
+        write_stdout(encode_json(detail))
+        return
+    from duvet.reports.detail import render_blocks_markdown, render_blocks_text
+
+    if format == "markdown":
+        write_stdout(render_blocks_markdown(blocks))
+    else:
+        write_stdout(render_blocks_text(blocks, detect_table_look()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import json
 
-from duvet.console import command, output, streams
+from duvet.console import command, streams
 from duvet.console.application import invoke_tool
 from duvet.reports.detail import Block, FactsBlock, PassageBlock, TitleBlock
 from duvet.reports.tables import Column, Listing
@@ -36,7 +36,7 @@ def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[
 
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
-    output.print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
+    streams.print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
     if run.cancellation:
         raise KeyboardInterrupt
     return streams.OK if run.status == "success" else streams.FAILED

@@ -19,7 +19,7 @@ from duvet.config.settings import RECIPE_FOLDERS, UploadRule
 from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError
 from duvet.knowledge.ingest.subsystems import SUBSYSTEM_PATHS
 from duvet.sources.gitignore import IgnoredPaths, is_excluded_by_default
-from duvet.specs.locator import make_anchor
+from duvet.specs.section_names import make_anchor
 from duvet.store.location import StorePaths, is_backup
 from duvet.text import collapse_whitespace, format_count, quote_text, shorten_text
 from duvet.tree.files import DiskTree, find_name_fault, find_path_fault, is_reserved, leads_into_folder

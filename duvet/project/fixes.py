@@ -19,7 +19,8 @@ from duvet.sources import editor
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.specs import requirement_files
 from duvet.specs.extraction import locate_configured
-from duvet.specs.locator import SectionNames, find_section_index, format_locator, resolve_specification
+from duvet.specs.locator import format_locator, resolve_specification
+from duvet.specs.section_names import SectionNames, find_section_index
 from duvet.text import is_similar_path, load_rapidfuzz
 from duvet.trace.names import NO_NAMES, NamedText, find_stated_names, is_stated_name
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from textwrap import dedent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level, Place, Problem, Section, Severity
-from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import NO_REQUIREMENTS_HINT, SHORT_ID_DIGITS, Catalogue, RequirementCard, State
+
+if TYPE_CHECKING:
+    from duvet.rules import Rule
 
 LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
 """Levels, by their names in options and arguments."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -14,6 +15,8 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 _LIKE_ID = r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z"
 _ID = r"[0-9a-fA-F]{1,64}\Z"
+_WORD = r"[^\W\d_]{3,}"
+_SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
 _USAGE = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
@@ -80,6 +83,19 @@ def resolve_reference(
     usage = _USAGE if suggests_all else "use the id, name or resource path of a requirement"
     hint = suggest_nearest(file_path, ids | names | others) or usage
     raise NotFoundError(f"nothing matches {quote_text(name)}", hint=hint)
+
+
+def list_named(catalogue: Catalogue, name: str, files: locations.ProjectFiles) -> Iterator[ResolvedReference]:
+    """Yield what a query names as an id, as a line of a file, or as a target."""
+    with suppress(NotFoundError):
+        if re.match(_ID, name):
+            yield RequirementRef(find_requirements_by_id(catalogue, name, files))
+        elif found := resolve_place(catalogue, name, files):
+            yield found
+    # Only for these, because the suggestions in the error are slow.
+    if "#" in name or "/specifications/" in name:
+        with suppress(NotFoundError):
+            yield resolve_reference(catalogue, name, files)
 
 
 def find_by_name(
@@ -314,3 +330,26 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST quote the whole requirement or, with `--part`, the given part of it.
     return CitableText(catalogue.target_of(card), quote)
+
+
+def suggest_similar(catalogue: Catalogue, query: str, files: locations.ProjectFiles) -> str:
+    """Return a suggestion for an unknown word, or why a reference is not found; otherwise an empty string."""
+    if len(query.split()) == 1:
+        try:
+            resolve_reference(catalogue, query, files)
+        except NotFoundError as error:
+            if locations.is_reference(query):
+                return "; ".join(filter(None, [error.message, error.hint]))
+            ##= man/spec/search.md#results
+            ##% If the query is a single unknown word, `duvet search` MUST suggest a similar word or name.
+            from difflib import get_close_matches
+
+            titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
+            texts = (*(card.text for card in catalogue.requirements), *titles)
+            words = [*dict.fromkeys(word for text in texts for word in re.findall(_WORD, text.lower()))]
+            word = query.strip().lower()
+            if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
+                return f"did you mean {near[0]}?"
+            if error.hint.endswith("?"):
+                return error.hint
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import cached_property, partial
 from itertools import islice, repeat
 from math import log
@@ -13,20 +13,83 @@ from weakref import finalize
 
 from msgspec import Struct, msgpack
 
-from duvet.errors import DuvetError, NotFoundError, QueryError
-from duvet.queries import references
+from duvet.errors import DuvetError, QueryError
 from duvet.queries.records import RequirementFilter, RequirementRow, make_row_fields, select_requirements
+from duvet.trace import locations
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_specifications
+from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
-from duvet.words import MAX_QUERY_CHARACTERS, Query, make_storable, parse_query, quote_term
+from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from duvet.queries.embeddings import Embedder
     from duvet.queries.vectors import Matrix
+
+# Everything else is a boundary, so a term never ends a string of the search engine.
+_TERM = re.compile(r"[\"“„](?P<phrase>[^\"“”„]*)[\"”]|(?P<word>[^\s\x00-\x20!\"#$%&()*,;<=>?@\[\\\]^`{|}~“”„]+)")
+_INSIGNIFICANT = STOP_WORDS | {""}
+_JOINTS = re.compile(r"[-_./:'\u2019+]+")
+_ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
+
+
+class Query(Struct, frozen=True):
+    terms: tuple[str, ...]
+    phrases: frozenset[str]  # The quoted terms.
+    dropped: tuple[str, ...]  # The stop words in the query.
+    is_cut: bool
+
+    @property
+    def conjunction(self) -> str:
+        """An FTS5 expression that requires every term."""
+        return " ".join(map(quote_term, self.terms))
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The phrases, and the significant words of the other terms."""
+        words: dict[str, None] = {}
+        for term in self.terms:
+            for word in [term] if term in self.phrases else _JOINTS.split(term):
+                if term in self.phrases or word not in _INSIGNIFICANT:
+                    words[word] = None
+        return list(words)
+
+    @property
+    def disjunction(self) -> str:
+        """An FTS5 expression that requires at least one word or phrase."""
+        return " OR ".join(map(quote_term, self.words))
+
+
+def make_storable(text: str) -> str:
+    return text.replace("\0", " ").encode(errors="replace").decode()
+
+
+def parse_query(text: str) -> Query:
+    terms: dict[str, None] = {}
+    phrases: list[str] = []
+    dropped: dict[str, None] = {}
+    for match in _TERM.finditer(text[:MAX_QUERY_CHARACTERS]):
+        typed = make_storable(match["word"] or match["phrase"] or "").strip().lower()
+        term = _ENDING.sub("", typed)
+        if not any(map(str.isalnum, term)):
+            continue
+        if match["word"] is None:
+            phrases.append(term)
+        elif _INSIGNIFICANT.issuperset(_JOINTS.split(term)):
+            dropped[typed] = None
+            continue
+        terms[term] = None
+    return Query(tuple(terms), frozenset(phrases), tuple(dropped), len(text) > MAX_QUERY_CHARACTERS)
+
+
+def quote_term(term: str) -> str:
+    ##= man/spec/search.md#queries
+    ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
+    # Terms contain no double quotes, and FTS5 reads everything between them as text.
+    return f'"{term}"'
+
 
 MatchSpans = tuple[tuple[int, int], ...]  # The offsets of the matching parts of a text.
 
@@ -154,10 +217,7 @@ def blend_scores(by_words: Mapping[int, float], by_vectors: Mapping[int, float],
 
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
-_REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
-_WORD = r"[^\W\d_]{3,}"
 _UNSPACED = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
-_SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _DEPTH = 100  # Minimum number of hits to fuse from each ranking.
 
 
@@ -226,7 +286,7 @@ def find_hits(
     if not (query.terms or query.dropped or named):
         raise QueryError("the query contains no words", hint="give a word, a requirement id, FILE:LINE or SPEC#SECTION")
     found = _NO_HITS
-    if query.terms and vectors is not None and not is_reference(request.query):
+    if query.terms and vectors is not None and not locations.is_reference(request.query):
         text = request.query[:MAX_QUERY_CHARACTERS]
         meanings = vectors()
         near = meanings.find_nearest(text, len(catalogue.requirements), sorted(allowed) if is_filtered else None)
@@ -242,7 +302,7 @@ def find_hits(
         ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains
         ##% every word, and the query is not a reference, `duvet search` MUST list those that contain some of the words,
         ##% and say so.
-        needs_all = bool(named) or is_reference(request.query)
+        needs_all = bool(named) or locations.is_reference(request.query)
         found = _match(index(), [query.conjunction, *(() if needs_all else [query.disjunction])], allowed)
         # The full-text index takes a stretch of text without spaces for one word.
         if not all(map(str.isascii, query.terms)):
@@ -311,66 +371,40 @@ def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFile
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST first
     ##% list the requirements that the query names.
     found = set(catalogue.find_named(name, range(len(catalogue.specifications))))
-    specifications = set(match_specifications(catalogue, name, is_whole=True))
+    specifications = set(locations.match_specifications(catalogue, name, is_whole=True))
     sections: list[tuple[int, str]] = []
     for index, card in enumerate(catalogue.specifications):
-        sections += zip(repeat(index), match_sections(card, name))
+        sections += zip(repeat(index), locations.match_sections(card, name))
+    cited, is_unknown_id = (
+        list(locations.find_annotations_in_file(catalogue, locations.list_possible_paths(name, files.root))),
+        False,
+    )
     if _ID.match(name):
-        digits = name.lower()
-        same = [index for index, id in enumerate(catalogue.ids) if id.startswith(digits)]
+        same = [index for index, id in enumerate(catalogue.ids) if id.startswith(name.lower())]
         found.update(same)
-        if not same and len(digits) >= SHORT_ID_DIGITS:
-            with suppress(NotFoundError):
-                found.update(references.find_requirements_by_id(catalogue, name, files))
-    resolvers: list[Callable[..., references.ResolvedReference | None]] = [references.resolve_place]
-    # Only for these, because most queries are not references, and the suggestions in the error are slow.
-    if "#" in name or "/specifications/" in name:
-        resolvers.append(references.resolve_reference)
-    for resolve in resolvers:
-        with suppress(NotFoundError):
-            match resolve(catalogue, name, files):
+        is_unknown_id = not same and len(name) >= SHORT_ID_DIGITS
+    # Most queries are only words.
+    if is_unknown_id or "#" in name or "/specifications/" in name or (not cited and locations.parse_file_line(name)):
+        from duvet.queries import references
+
+        for one in references.list_named(catalogue, name, files):
+            match one:
                 case references.RequirementRef(indexes):
                     found.update(indexes)
                 case references.CitationRef(numbers) | references.FileRef(_, numbers):
-                    found.update(index for number in numbers for index in catalogue.citations[number].requirements)
+                    cited += numbers
                 case references.SpecRef(specification):
                     specifications.add(specification)
                 case references.SectionRef(specification, section):
                     sections.append((specification, section))
+    for number in cited:
+        found.update(catalogue.citations[number].requirements)
     for number, section in sections:
-        for id in list_section_tree(catalogue.specifications[number], section):
+        for id in locations.list_section_tree(catalogue.specifications[number], section):
             found.update(catalogue.stated.get((number, id), ()))
     if specifications:
         found.update(i for i, card in enumerate(catalogue.requirements) if card.specification in specifications)
     return sorted(found)
-
-
-def is_reference(query: str) -> bool:
-    """Return True if a query can only be a reference, so that searching for its words makes no sense."""
-    return _REFERENCE.match(query.strip()) is not None
-
-
-def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
-    """Return a suggestion for an unknown word, or why a reference is not found; otherwise an empty string."""
-    if len(query.split()) == 1:
-        try:
-            references.resolve_reference(catalogue, query, files)
-        except NotFoundError as error:
-            if is_reference(query):
-                return "; ".join(filter(None, [error.message, error.hint]))
-            ##= man/spec/search.md#results
-            ##% If the query is a single unknown word, `duvet search` MUST suggest a similar word or name.
-            from difflib import get_close_matches
-
-            titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
-            texts = (*(card.text for card in catalogue.requirements), *titles)
-            words = [*dict.fromkeys(word for text in texts for word in re.findall(_WORD, text.lower()))]
-            word = query.strip().lower()
-            if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
-                return f"did you mean {near[0]}?"
-            if error.hint.endswith("?"):
-                return error.hint
-    return ""
 
 
 class _CachedVectors(Struct, array_like=True):

@@ -24,22 +24,10 @@ from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.store.location import KnowledgeSettings, find_store_paths
-from duvet.tools import arguments, call_context, packs, plugins
+from duvet.tools import arguments, call_context, packs, plugins, tool
 from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
-from duvet.tools.tool import (
-    GATEWAY_VARIABLE,
-    KNOWLEDGE_SERVICE,
-    MAINTENANCE_SERVICE,
-    MODELS_SERVICE,
-    RECIPES_SERVICE,
-    RUNS_SERVICE,
-    SHELL_SOURCE,
-    EnabledPack,
-    Pack,
-    Scope,
-    Tool,
-)
+from duvet.tools.tool import SHELL_SOURCE, EnabledPack, Pack, Scope, Tool
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
 
@@ -51,7 +39,14 @@ if TYPE_CHECKING:
     from duvet.server.live_project import LiveProject
     from duvet.server.reload import ConfigReloader
     from duvet.tools.context import ProjectSnapshot
-    from duvet.tools.dispatcher import CallObserver, CallRecord, CloseCallback, ToolDispatcher, ToolEnvironment
+    from duvet.tools.dispatcher import (
+        AuditLog,
+        CallObserver,
+        CallRecord,
+        CloseCallback,
+        ToolDispatcher,
+        ToolEnvironment,
+    )
     from duvet.tools.gateway import GatewayConnection
     from duvet.trace.catalogue import Catalogue
     from duvet.workflows.check import WorkflowFault
@@ -198,7 +193,7 @@ def _limit_to_pages(service: Service) -> Service:
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
-    return bool(environ.get(GATEWAY_VARIABLE, "").strip())
+    return bool(environ.get(tool.GATEWAY_VARIABLE, "").strip())
 
 
 class Application:
@@ -215,7 +210,7 @@ class Application:
         if is_forwarded(settings.environ) and self.mode != HTTP_MODE:
             from duvet.tools.gateway import GatewayConnection, parse_gateway
 
-            gateway = parse_gateway(settings.environ[GATEWAY_VARIABLE].strip(), *read_raw_tokens(settings.environ))
+            gateway = parse_gateway(settings.environ[tool.GATEWAY_VARIABLE].strip(), *read_raw_tokens(settings.environ))
             self.gateway_connection = GatewayConnection(gateway, service.config.server.tool_timeout)
 
     @cached_property
@@ -400,7 +395,7 @@ class Application:
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
         """Return the environment of tool calls; log problems of packs, workflows and the configuration."""
-        from duvet.tools.dispatcher import ToolEnvironment
+        from duvet.tools.dispatcher import AuditLog, ToolEnvironment
 
         self.log_unloaded_tools()
         warnings = self.service.warnings if self.mode != SHELL_SOURCE else ()
@@ -408,8 +403,8 @@ class Application:
             self.log.write_event(EventLevel.WARN, problem.message, hint=problem.hint)
         makers: dict[str, Callable[[], Any]] = {
             call_context.FACTS_SERVICE: self._make_facts,
-            MODELS_SERVICE: lambda: self.router,
-            RUNS_SERVICE: lambda: self.log.record_run,
+            tool.MODELS_SERVICE: lambda: self.router,
+            tool.RUNS_SERVICE: lambda: self.log.record_run,
         }
         closers: list[CloseCallback] = [self._close_http]
         if self.gateway_connection is not None:
@@ -417,14 +412,14 @@ class Application:
         elif any(pack.name == KNOWLEDGE.name for pack in self.tools.registry.every_pack):
             closers.append(partial(call_context.run_blocking, self.knowledge.close, abandon=True))
             makers |= {
-                KNOWLEDGE_SERVICE: lambda: self.knowledge,
-                RECIPES_SERVICE: lambda: self.recipes,
-                MAINTENANCE_SERVICE: lambda: self.maintenance,
+                tool.KNOWLEDGE_SERVICE: lambda: self.knowledge,
+                tool.RECIPES_SERVICE: lambda: self.recipes,
+                tool.MAINTENANCE_SERVICE: lambda: self.maintenance,
             }
         return ToolEnvironment(
             services=_Services(makers, services),
             observers=observers,
-            record_change=self._write_audit,
+            record_change=partial(self._write_audit, AuditLog),
             measures=partial(self.log.wants, EventLevel.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_relevant=self.tools.is_relevant,
@@ -461,10 +456,9 @@ class Application:
         if "http" in vars(self):
             await self.http.aclose()
 
-    async def _write_audit(self, call: CallRecord) -> None:
+    async def _write_audit(self, audit: type[AuditLog], call: CallRecord) -> None:
         if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
             return
-        from duvet.tools.dispatcher import AuditLog
 
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
@@ -472,7 +466,7 @@ class Application:
             names = ("tool", "outcome", "who", "face", "request", "arguments")
             self.log.write_line(EventLevel.INFO, "audit", **{name: getattr(entry, name) for name in names})
 
-        await AuditLog(
+        await audit(
             lambda: find_store_paths(self.knowledge.rules()),
             partial(datetime.now, UTC),
             log_entry,

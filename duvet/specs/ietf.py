@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.model import Section
-from duvet.specs.locator import make_anchor
+from duvet.specs.section_names import make_anchor
 from duvet.text import BOM, byte_length, trim
 
 _WIDTH = 72

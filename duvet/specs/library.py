@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, FetchError, MarkdownError
+from duvet.errors import DuvetError, FetchError, MarkdownError, UnreadableError
 from duvet.model import Format, Locator, RequirementForm, Section, Specification
-from duvet.specs.locator import cache_path, canonical_url, locator_key, make_anchor, strip_extension
+from duvet.specs.locator import cache_path, canonical_url, locate_specification, locator_key, strip_extension
+from duvet.specs.section_names import make_anchor
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
@@ -162,6 +163,15 @@ class Library:
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
         return self._make(locator, path, self.tree.read(path), form)
+
+    def load_listed(self, path: str, name: str, form: RequirementForm | None, sections: list[str]) -> Specification:
+        """Return the specification in the format in which it has these sections, or raise UnreadableError."""
+        for format in Format:
+            found = self.load_from(path, locate_specification(name, format), form)
+            # One name may be read in several formats, and the file may have changed.
+            if sections == [section.id for section in found.sections]:
+                return found
+        raise UnreadableError("the file changed during the query", path=path, hint="run the query again")
 
     def _make(self, locator: Locator, path: str, data: bytes, form: RequirementForm | None) -> Specification:
         how = f"{locator.format.name} {form}"

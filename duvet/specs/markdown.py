@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
 from duvet.specs.extraction import find_level
-from duvet.specs.locator import compile_ids, make_anchor, qualify_sections
+from duvet.specs.section_names import compile_ids, make_anchor, qualify_sections
 from duvet.text import BOM, byte_length, trim
 
 if TYPE_CHECKING:

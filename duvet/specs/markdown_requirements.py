@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
 from duvet.specs.extraction import INTRODUCTION, LOWER_CASE, find_level
-from duvet.specs.locator import IdPattern, compile_ids, skip_boxes
 from duvet.specs.plain_text import CELL_BREAK, Block, split_run
+from duvet.specs.section_names import IdPattern, compile_ids, skip_boxes
 from duvet.text import byte_length
 
 Span = tuple[int, int]

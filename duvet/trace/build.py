@@ -16,7 +16,7 @@ from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import NUMBER_SIGN, Annotation, Format, Kind, Level, Locator, Place, Problem, Section, Specification
 from duvet.progress import Progress
-from duvet.specs import locator as locators
+from duvet.specs import locator as locators, section_names
 from duvet.specs.library import Library, assign_ids
 from duvet.text import LineNumbers, is_similar_path, join_names, quote_text, suggest_nearest
 from duvet.trace import records
@@ -57,7 +57,7 @@ class TargetResolver:
         self.failures: dict[int, records.Failure] = {}  # The failures, by annotation id.
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, records.Failure] = {}
-        self._names: dict[Locator, locators.SectionNames] = {}
+        self._names: dict[Locator, section_names.SectionNames] = {}
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default, the ids in annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
@@ -124,7 +124,7 @@ class TargetResolver:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
         has_prefixes = specification.format is Format.IETF
-        found = locators.find_section_indexes(specification, section, has_prefixes=has_prefixes)
+        found = section_names.find_section_indexes(specification, section, has_prefixes=has_prefixes)
         index = _find_stated_section(specification, section) if is_extracted else None
         if index is None and len(found) > 1:
             return _make_unclear_failure(specification, section, found)
@@ -140,11 +140,11 @@ class TargetResolver:
                 return _make_ambiguous_failure(specification, named)
             if index is None:
                 if locator not in self._headed:
-                    self._headed[locator] = locators.map_title_ids(specification.form, specification.sections)
+                    self._headed[locator] = section_names.map_title_ids(specification.form, specification.sections)
                 index = self._headed[locator].get(section, self._headed[locator].get(section.casefold()))
             if index is None:
                 # The sections with this path, if the number no longer exists because others were removed.
-                _, paths = locators.find_numbered_sections(specification, section, has_prefixes=has_prefixes)
+                _, paths = section_names.find_numbered_sections(specification, section, has_prefixes=has_prefixes)
                 left = tuple(paths[0]) if len(paths) == 1 else ()
                 failure = self._make_unknown_failure(specification, section, left)
                 missing = TargetSection(specification, -1, defaultdict(list), (), left, failure)
@@ -168,7 +168,7 @@ class TargetResolver:
         locator = specification.locator
         names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = locators.SectionNames(specification.sections, names)
+            self._names[locator] = section_names.SectionNames(specification.sections, names)
         named = [specification.sections[index].name for index in left[:_MOST_NAMES]]
         near = named or self._names[locator].find_nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
@@ -222,7 +222,7 @@ class TargetResolver:
 
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
-    return specification.by_id.get(id, locators.find_section_index(specification, id))
+    return specification.by_id.get(id, section_names.find_section_index(specification, id))
 
 
 def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
@@ -249,7 +249,7 @@ def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedT
 def _locate_urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
     names = (target.partition("#")[0] for target in dict.fromkeys([one.target for one in annotations]))
     for name in dict.fromkeys(names):
-        if locators.is_url(name):
+        if section_names.is_url(name):
             with suppress(DuvetError):
                 yield locators.locate_specification(name)
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, Rank, RequirementForm, Specification, index_section_names
-from duvet.specs.locator import is_url, locate_specification, map_title_ids, normalise_name
+from duvet.model import Kind, Level, Problem, Rank, RequirementForm, Specification, index_section_names
+from duvet.specs.section_names import is_url, map_title_ids, normalise_name
 from duvet.text import LineNumbers, make_text_id
 
 if TYPE_CHECKING:
@@ -145,12 +144,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return f"/specifications/{self.id}/sections/{section}/requirements/{id[:SHORT_ID_DIGITS]}"
 
     def load(self, library: Library) -> Specification:
-        for format in Format:
-            found = library.load_from(self.path, locate_specification(self.locator, format), self.form)
-            # One name may be read in several formats, and the file may have changed.
-            if list(self.titles) == [section.id for section in found.sections]:
-                return found
-        raise UnreadableError("the file changed during the query", path=self.path, hint="run the query again")
+        return library.load_listed(self.path, self.locator, self.form, list(self.titles))
 
 
 class RequirementCard(Struct, frozen=True, array_like=True):

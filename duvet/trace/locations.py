@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, NoSectionError, NotFoundError
 from duvet.model import BREADCRUMB_SIGN
-from duvet.specs.locator import SectionNames, find_section_indexes, make_anchor, normalise_name
+from duvet.specs.section_names import SectionNames, find_section_indexes, make_anchor, normalise_name
 from duvet.text import find_line_index, join_names, line_starts, quote_text, suggest_nearest, trim
 from duvet.tree.files import Tree
 
@@ -56,6 +56,7 @@ def read_comment(text: SourceText, first: int, end: int) -> str:
 
 
 _PLACE = r"(?s)(?P<path>.+?):(?P<line>\d{1,9})(?::\d+)?:?\Z"
+_REFERENCE = r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z"
 _NEAR = 3
 
 
@@ -82,6 +83,11 @@ class AnnotationLines(Struct, frozen=True):
     number: int
     first: int
     last: int
+
+
+def is_reference(query: str) -> bool:
+    """Return True if a query can only be a reference, so that searching for its words makes no sense."""
+    return re.match(_REFERENCE, query.strip()) is not None
 
 
 def parse_file_line(reference: str) -> FileLine | None:

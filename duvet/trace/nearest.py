@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from duvet.model import Specification
 from duvet.sources.editor import split_words
-from duvet.specs.locator import map_title_ids
+from duvet.specs.section_names import map_title_ids
 from duvet.text import compare_sequences, load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames

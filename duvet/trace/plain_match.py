@@ -7,8 +7,8 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from duvet.model import Section, Statement
-from duvet.specs.locator import compile_ids
 from duvet.specs.markdown import remove_markup
+from duvet.specs.section_names import compile_ids
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
 from duvet.trace.records import Fit, FoundQuote, Piece
 

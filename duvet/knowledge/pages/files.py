@@ -17,7 +17,7 @@ from duvet.rules import PAGE_UNREAD
 from duvet.sources.gitignore import VIRTUAL_ENVIRONMENT, DefaultExcludes, IgnoredPaths
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern
 from duvet.sources.scan import FilteredTree, InnerTree, ProblemReporter, RuleOrigin, find_sources
-from duvet.specs.locator import is_url
+from duvet.specs.section_names import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree, TreeRecord, check_unchanged
 

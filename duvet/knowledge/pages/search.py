@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -352,13 +353,27 @@ def search_pages(index: PageIndex, query: str) -> PageHits:
     return PageHits(tuple(hits), len(ranked))
 
 
+class _BaseLetters(dict[int, int]):
+    def __missing__(self, code: int) -> int:
+        base = self[code] = ord(unicodedata.normalize("NFKD", chr(code))[0])
+        return base
+
+
+_BASE_LETTERS = _BaseLetters()
+
+
+def _strip_accents(text: str) -> str:
+    """Return text of the same length without accents; the text must be composed."""
+    return text if text.isascii() else text.translate(_BASE_LETTERS)
+
+
 def make_excerpt(text: str, stems: Sequence[str]) -> str:
     """Return the part of a text with the most stems, or the beginning if the text contains none."""
     text = vocabulary.compose(text)
     pattern = "|".join(
         rf"(?:{re.escape(stem)})" if vocabulary.is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems
     )
-    matches = re.finditer(pattern, vocabulary.strip_accents(text), re.IGNORECASE)
+    matches = re.finditer(pattern, _strip_accents(text), re.IGNORECASE)
     found = [match for _, match in zip(range(_MAX_MATCHES), matches, strict=False)]
     if not stems or not found:
         return text[:_EXCERPT_LENGTH] + ("..." if len(text) > _EXCERPT_LENGTH else "")

@@ -15,7 +15,8 @@ from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Sev
 from duvet.project import fixes
 from duvet.sources import comments, scan
 from duvet.specs import library, requirement_files
-from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
+from duvet.specs.locator import resolve_specification
+from duvet.specs.section_names import SectionNames, find_section_index
 from duvet.text import WHITESPACE, collapse_whitespace, load_rapidfuzz, shorten_text, trim
 from duvet.tools.arguments import is_inside_project
 from duvet.tools.context import ProjectSnapshot

@@ -299,7 +299,7 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
     found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:
-        hint = search.suggest_similar(context.catalogue, arguments.query, context.files)
+        hint = references.suggest_similar(context.catalogue, arguments.query, context.files)
         notes.append(f"Nothing found; {hint}" if hint else "Nothing found.")
     return make_requirement_list_answer(context, "search_requirements", arguments, found.indexes, notes)
 

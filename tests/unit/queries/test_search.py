@@ -10,12 +10,19 @@ from duvet.errors import QueryError
 from duvet.model import Kind, Level
 from duvet.queries.embeddings import Embedder
 from duvet.queries.records import RequirementFilter
-from duvet.queries.search import SearchAnswer, SearchQuery, blend_scores, find_named_requirements, search_requirements
+from duvet.queries.search import (
+    SearchAnswer,
+    SearchQuery,
+    blend_scores,
+    find_named_requirements,
+    parse_query,
+    search_requirements,
+)
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree
-from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
+from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS
 from tests.unit.queries.query_projects import NO_FILES, NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
 
 SPEECH = {

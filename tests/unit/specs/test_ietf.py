@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from duvet.model import Section
 from duvet.specs import ietf
 from duvet.specs.extraction import extract_requirements
-from duvet.specs.locator import make_anchor
+from duvet.specs.section_names import make_anchor
 from duvet.text import byte_length, trim
 
 Outline = list[tuple[str, str, list[str]]]

@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 
 from duvet.errors import ProblemsError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs import locator
-from duvet.specs.locator import make_anchor
+from duvet.specs import locator, section_names
+from duvet.specs.section_names import make_anchor
 from duvet.tree.files import MemoryTree
 
 AUTO = Format.AUTO
@@ -142,7 +142,7 @@ def test_paths_of_downloads_and_their_extensions() -> None:
         ("other://Host", "d/Host.txt"),
     ]:
         assert locator.cache_path(url, "d") == path
-    assert [locator.is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
+    assert [section_names.is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
     assert [locator.strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
 
@@ -165,7 +165,7 @@ def test_ids_of_ietf_text_may_lack_their_prefix() -> None:
         *((name, None) for name in ("", "section-", "a", "references", "name-introduction", "2.1.")),
         ("appendix-section-1", None),
     ]:
-        index = locator.find_section_index(RFC, wanted)
+        index = section_names.find_section_index(RFC, wanted)
         assert (None if index is None else RFC.sections[index].id) == id
 
 
@@ -177,7 +177,7 @@ def test_nearest_sections() -> None:
         ("section-7", []),
         ("", []),
     ]:
-        assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
+        assert section_names.SectionNames(RFC.sections).find_nearest(wanted) == near
     for wanted, near in [
         ("認証", ["ren-zheng"]),
         ("認證", ["ren-zheng-1"]),
@@ -185,14 +185,14 @@ def test_nearest_sections() -> None:
         ("Überblik", ["uberblick-a"]),
     ]:
         titles = {"ren-zheng": "認証", "ren-zheng-1": "認證", "uberblick-a": "Überblick A"}
-        assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted) == near
+        assert section_names.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted) == near
     names = ["sub-part", "", "section-sub-part", "Sub-Part"]
-    assert [locator.find_section_index(PAGE, id) for id in names] == [1, 2, None, None]
-    assert locator.SectionNames(PAGE.sections).find_nearest("Sub-Parts") == ["sub-part"]
-    assert locator.SectionNames(()).find_nearest("x") == []
+    assert [section_names.find_section_index(PAGE, id) for id in names] == [1, 2, None, None]
+    assert section_names.SectionNames(PAGE.sections).find_nearest("Sub-Parts") == ["sub-part"]
+    assert section_names.SectionNames(()).find_nearest("x") == []
     many = specification(Format.MARKDOWN, {f"pot-{number}": "Cups" for number in (3, 1, 4, 2)})
-    assert locator.SectionNames(many.sections).find_nearest("pot-9") == ["pot-3", "pot-1", "pot-4"]
-    assert locator.SectionNames(many.sections).find_nearest("pot-2") == ["pot-2", "pot-3", "pot-1"]
+    assert section_names.SectionNames(many.sections).find_nearest("pot-9") == ["pot-3", "pot-1", "pot-4"]
+    assert section_names.SectionNames(many.sections).find_nearest("pot-2") == ["pot-2", "pot-3", "pot-1"]
 
 
 def test_titles_have_anchors() -> None:

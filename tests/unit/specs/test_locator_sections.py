@@ -5,8 +5,9 @@ from hypothesis import given, strategies as st
 from duvet.model import Format, Locator, RequirementForm, Section, Specification
 from duvet.specs.ietf import parse_ietf
 from duvet.specs.library import Library, assign_ids
-from duvet.specs.locator import find_section_index, find_section_indexes, locate_specification
+from duvet.specs.locator import locate_specification
 from duvet.specs.markdown import parse_markdown
+from duvet.specs.section_names import find_section_index, find_section_indexes
 from duvet.tree.files import MemoryTree
 
 FEATURE = """\
