@@ -53,7 +53,7 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the ranges of sentences; a dot inside code, quotation marks or brackets does not end a sentence."""
+    """Yield the ranges of sentences; inside code, quotation marks or brackets, only a final dot can end a sentence."""
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0

@@ -1,4 +1,4 @@
-"""Dispatches tool calls from every interface: finds the tool, runs it within its limits, and records the call in the log."""
+"""Dispatches tool calls from every interface: finds the tool, runs it within its limits, and records the call. Also the audit log."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True):
     face: str
     request: str
     scope: str = ""
-    arguments: str  # Their names and sizes, never their content.
+    arguments: str  # Their names and sizes, never their texts.
     seconds: float = 0
     code: str = ""  # The code of the failure; empty after success.
     reason: str = ""  # The type of an unforeseen exception.

@@ -1,1 +1,1 @@
-"""Pages: Markdown notes that link to one another and to requirements."""
+"""Pages: Markdown notes that link to each other and to requirements."""
