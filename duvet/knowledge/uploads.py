@@ -241,7 +241,7 @@ def make_file_slug(title: str) -> str:
 
 
 class _FrontMatter(dict[str, Any]):
-    """The top level, which YAML writes in block style."""
+    """A table that YAML writes in block style, unlike the tables in it."""
 
 
 def _format_yaml(front: Mapping[str, Any]) -> str:
