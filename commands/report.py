@@ -10,11 +10,11 @@ import click
 from click.exceptions import Exit
 
 from duvet.console.command import Subcommand, current_settings, path_option, show_path, wants_cache
-from duvet.console.options import TEXT_TYPE, SwitchType, add_gate, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
-from duvet.console.report_result import ReportRequest, print_result, report_project, save_result
+from duvet.console.report_result import ReportRequest, SwitchType, add_gate, print_result, report_project, save_result
 from duvet.errors import DuvetError
 from duvet.text import join_names
 from duvet.tree.cache import DiskCache

@@ -1,4 +1,4 @@
-"""Options that several commands share: project, gates and service."""
+"""Options that several commands share: project and service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.console import command
@@ -38,17 +37,6 @@ class _Text(click.ParamType[str]):
         except UnicodeEncodeError:
             self.fail("the value is not valid UTF-8", param, ctx)
         return str(value)
-
-
-class SwitchType(click.ParamType[bool]):
-    name = "boolean"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
-        if value in (True, False):
-            return bool(value)
-        if value not in ("true", "false"):
-            self.fail(f"'{value}' is not true or false", param, ctx)
-        return bool(value == "true")
 
 
 TEXT_TYPE = _Text()
@@ -133,34 +121,6 @@ def add_trace_options(function: Function) -> Function:
     ):
         function = option(function)
     return add_config_option(function)
-
-
-def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
-    return click.option(
-        name,
-        type=command.ReferenceType(TEXT_TYPE),
-        is_flag=False,
-        flag_value="true",
-        multiple=True,
-        callback=_make_gate,
-        metavar="[true|false|TARGET]",
-        shell_complete=command.complete_values("specification_ids"),
-        help=f"{help} [default: true with --ci and no configured snapshot]",
-    )
-
-
-class ReportGate(Struct, frozen=True):
-    everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
-    targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
-
-
-def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> ReportGate:
-    switches = [value == "true" for value in values if value in ("true", "false")]
-    if len(switches) > 1:
-        raise command.make_repeated_error(param, ctx)
-    return ReportGate(
-        switches[0] if switches else None, tuple(value for value in values if value not in ("true", "false"))
-    )
 
 
 def add_service_option(function: Function) -> Function:

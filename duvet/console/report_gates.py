@@ -8,7 +8,7 @@ from functools import partial
 from shlex import quote as quote_shell
 
 from duvet import rules
-from duvet.console import command, options, report_result, report_run, streams
+from duvet.console import command, report_result, report_run, streams
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Problem
 from duvet.project.project import Project
@@ -99,7 +99,7 @@ def _check_snapshot(project: Project, path: str, snapshot: report_run.SnapshotRe
 
 
 def _check_targets(
-    project: Project, gate: options.ReportGate, noun: str, snapshot: report_run.SnapshotRenderer
+    project: Project, gate: report_result.ReportGate, noun: str, snapshot: report_run.SnapshotRenderer
 ) -> list[Problem]:
     option, found, unknown = f"--require-{noun}", set[int](), []
     for target in gate.targets:

@@ -1,19 +1,20 @@
-"""The request and result of a report run, and the cache of results."""
+"""The request of a report run with its gates, its result, and the cache of results."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
 from duvet.console import command, project, streams
-from duvet.console.options import ReportGate
+from duvet.console.options import TEXT_TYPE
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.errors import DuvetError
@@ -26,6 +27,46 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
 
 _CACHE_NAME = "report"
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class SwitchType(click.ParamType[bool]):
+    name = "boolean"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        if value in (True, False):
+            return bool(value)
+        if value not in ("true", "false"):
+            self.fail(f"'{value}' is not true or false", param, ctx)
+        return bool(value == "true")
+
+
+def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
+    return click.option(
+        name,
+        type=command.ReferenceType(TEXT_TYPE),
+        is_flag=False,
+        flag_value="true",
+        multiple=True,
+        callback=_make_gate,
+        metavar="[true|false|TARGET]",
+        shell_complete=command.complete_values("specification_ids"),
+        help=f"{help} [default: true with --ci and no configured snapshot]",
+    )
+
+
+class ReportGate(Struct, frozen=True):
+    everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
+    targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
+
+
+def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> ReportGate:
+    switches = [value == "true" for value in values if value in ("true", "false")]
+    if len(switches) > 1:
+        raise command.make_repeated_error(param, ctx)
+    return ReportGate(
+        switches[0] if switches else None, tuple(value for value in values if value not in ("true", "false"))
+    )
 
 
 class ReportRequest(Struct, frozen=True):

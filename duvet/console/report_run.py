@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.console.command import current_settings, show_path
-from duvet.console.options import ReportGate
 from duvet.console.problems import (
     has_errors,
     is_stream_output,
@@ -24,7 +23,7 @@ from duvet.console.problems import (
     reword_problem,
 )
 from duvet.console.progress import ProgressLines
-from duvet.console.report_result import ReportRequest, ReportResult
+from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.streams import print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Place, Problem, Severity, Specification, sort_problems

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from duvet.queries.embeddings import Embedder
-    from duvet.queries.vectors import Matrix
+    from duvet.queries.vectors import RequirementVectors
 
 # Everything else is a boundary, so a term never ends a string of the search engine.
 _TERM = re.compile(r"[\"“„](?P<phrase>[^\"“”„]*)[\"”]|(?P<word>[^\s\x00-\x20!\"#$%&()*,;<=>?@\[\\\]^`{|}~“”„]+)")
@@ -256,7 +256,11 @@ def search_requirements(
     catalogue: Catalogue, request: SearchQuery, memory: Cache, files: ProjectFiles, embedder: Embedder | None = None
 ) -> SearchAnswer:
     """Search by words and, with an embedder, by meaning; raise QueryError if the query has no words or is invalid."""
-    vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
+    vectors = None
+    if embedder is not None:
+        from duvet.queries.vectors import RequirementVectors
+
+        vectors = partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
     cards, scores, marks = catalogue.requirements, found.scores, found.marks(shown)
@@ -405,42 +409,3 @@ def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFile
     if specifications:
         found.update(i for i, card in enumerate(catalogue.requirements) if card.specification in specifications)
     return sorted(found)
-
-
-class _CachedVectors(Struct, array_like=True):
-    space: bytes
-    rows: bytes
-    sentences: dict[bytes, bytes] = {}
-
-
-class RequirementVectors:
-    def __init__(self, catalogue: Catalogue, memory: Cache, embedder: Embedder) -> None:
-        titles = [one.titles for one in catalogue.specifications]
-        self._texts = [
-            f"{titles[card.specification].get(card.section, '')}\n{card.text}".strip()
-            for card in catalogue.requirements
-        ]
-        self._embedder = embedder
-        key = (embedder.name, digest_content(msgpack.encode(self._texts)))
-        self._cached = memory.compute("vectors", _CachedVectors, key, lambda: self._compute(memory))
-
-        # A damaged cache has no space; then use the space of the same texts, to which its rows belong.
-        self._space = embedder.space(self._cached.space) or embedder.fitted(self._texts)
-        self.share = self._space.share
-
-    def _compute(self, memory: Cache) -> _CachedVectors:
-        last = memory.load_last("vectors", _CachedVectors)
-        known = self._embedder.sentences
-        if known is not None and last is not None:
-            known.update(last.sentences)
-        space, count = self._embedder.fitted(self._texts), len(self._texts)
-        return _CachedVectors(space.data, space.rows(self._texts), dict([*(known or {}).items()][-2 * count :]))
-
-    def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
-        return self._matrix.best(self._space.query(query), limit, allowed)
-
-    @cached_property
-    def _matrix(self) -> Matrix:
-        from duvet.queries.vectors import make_matrix
-
-        return make_matrix(self._space.width, self._cached.rows, len(self._texts))

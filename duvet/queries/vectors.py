@@ -9,13 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 from msgspec import DecodeError, Struct, json, msgpack
 
 from duvet.queries import embeddings
 from duvet.store.records import VectorSegment
+from duvet.tree.recorder import digest_content
+
+if TYPE_CHECKING:
+    from duvet.trace.catalogue import Catalogue
+    from duvet.tree.cache import Cache
 
 __all__ = ["np"]
 
@@ -272,3 +277,40 @@ def pack_rows(vectors: Any) -> bytes:
 def unpack_rows(rows: bytes, width: int) -> Any:
     table = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
     return table["numbers"] * table["scale"][:, None]
+
+
+class _CachedVectors(Struct, array_like=True):
+    space: bytes
+    rows: bytes
+    sentences: dict[bytes, bytes] = {}
+
+
+class RequirementVectors:
+    def __init__(self, catalogue: Catalogue, memory: Cache, embedder: embeddings.Embedder) -> None:
+        titles = [one.titles for one in catalogue.specifications]
+        self._texts = [
+            f"{titles[card.specification].get(card.section, '')}\n{card.text}".strip()
+            for card in catalogue.requirements
+        ]
+        self._embedder = embedder
+        key = (embedder.name, digest_content(msgpack.encode(self._texts)))
+        self._cached = memory.compute("vectors", _CachedVectors, key, lambda: self._compute(memory))
+
+        # A damaged cache has no space; then use the space of the same texts, to which its rows belong.
+        self._space = embedder.space(self._cached.space) or embedder.fitted(self._texts)
+        self.share = self._space.share
+
+    def _compute(self, memory: Cache) -> _CachedVectors:
+        last = memory.load_last("vectors", _CachedVectors)
+        known = self._embedder.sentences
+        if known is not None and last is not None:
+            known.update(last.sentences)
+        space, count = self._embedder.fitted(self._texts), len(self._texts)
+        return _CachedVectors(space.data, space.rows(self._texts), dict([*(known or {}).items()][-2 * count :]))
+
+    def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
+        return self._matrix.best(self._space.query(query), limit, allowed)
+
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return make_matrix(self._space.width, self._cached.rows, len(self._texts))

@@ -8,13 +8,34 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
 from msgspec.structs import replace
 
 from duvet.model import NUMBER_SIGN, Format, NamedSection, RequirementForm, Section, Specification
 from duvet.text import load_rapidfuzz
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Sections(Protocol):
+        @property
+        def sections(self) -> Sequence[NamedSection]: ...
+
+        @property
+        def by_name(self) -> Mapping[str, tuple[int, ...]]: ...
+
+    class _Section(Protocol):
+        @property
+        def id(self) -> str: ...
+
+        @property
+        def name(self) -> str: ...
+
+        @property
+        def title(self) -> str: ...
+
 
 _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
@@ -130,14 +151,6 @@ _NAMED = re.compile(r"\A(?:section|appendix|name)[-.]")
 _MOST, _LIKENESS = 3, 70
 
 
-class _Sections(Protocol):
-    @property
-    def sections(self) -> Sequence[NamedSection]: ...
-
-    @property
-    def by_name(self) -> Mapping[str, tuple[int, ...]]: ...
-
-
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
     """Return the indexes of the sections with this id or heading path; several if the name is ambiguous."""
     found = _find_by_name(specification, name, has_prefixes=has_prefixes)
@@ -235,17 +248,6 @@ def map_title_ids(form: RequirementForm | None, sections: Sequence[_Section]) ->
     titled = [(ids.split(one.title, has_number=False), index) for index, one in enumerate(sections)]
     heads = [(head.name, index) for head, index in reversed(titled) if head]
     return {**{name.casefold(): index for name, index in heads}, **dict(heads)}
-
-
-class _Section(Protocol):
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
 
 
 class SectionNames:

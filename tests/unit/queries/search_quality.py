@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from duvet.model import Level
 from duvet.queries.embeddings import Embedder, find_embedder
-from duvet.queries.search import RequirementVectors, SearchQuery, search_requirements
+from duvet.queries.search import SearchQuery, search_requirements
+from duvet.queries.vectors import RequirementVectors
 from duvet.trace.catalogue import Catalogue, RequirementCard, SectionCard, SpecificationCard, State
 from duvet.tree.cache import Cache
 from tests.unit.queries.query_projects import NO_FILES
