@@ -152,6 +152,16 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
         there -= count if there > line else 0
         return Problem(problem.code, f"{path}:{there} already cites this; nothing was written", path, Place(there))
 
+    if problem.code == CITATION_EXCEPTED.code and not (
+        problem.path == path and line <= problem.place.line < line + count
+    ):
+        # The new annotation is the exception, and the problem is at a citation of the same text.
+        there = problem.place.line
+        there -= count if problem.path == path and there > line else 0
+        message = f"{problem.path}:{there} cites the text of this exception"
+        hint = "remove that citation, or except another requirement"
+        return Problem(problem.code, message, path, Place(line), hint=hint)
+
     def replace_line(place: re.Match[str]) -> str:
         number = int(place[1])
         return f"{path}:{number - count if number >= line + count else number}"

@@ -37,7 +37,7 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json}
 @click.command(cls=Subcommand)
 @click.argument("base", required=False)
 @add_trace_options
-@click.option("--exact", is_flag=True, help="Compare with BASE itself, not with its merge base with HEAD.")
+@click.option("--exact", is_flag=True, help="Compare with BASE itself, not with the merge base of HEAD and BASE.")
 @click.option(
     "--fail-on",
     type=click.Choice(["regression", "new"]),

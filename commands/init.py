@@ -99,7 +99,8 @@ def init(
     )
     for name in specifications:
         if "://" not in name and not os.path.isfile(name):
-            print_remark(f"warning: {escape_cell(name)} does not exist")
+            fault = "is not a file" if os.path.lexists(name) else "does not exist"
+            print_remark(f"warning: {escape_cell(name)} {fault}")
     if os.path.lexists(CONFIG_PATH):
         next_step = _extend_project(survey, specifications, languages, accepts=accepts)
     else:

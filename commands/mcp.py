@@ -297,7 +297,10 @@ def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]
         try:
             await router.discover()
             for provider in usable:
-                for model in router.list_models(provider)[:_MAX_PINGS]:
+                models = router.list_models(provider)[:_MAX_PINGS]
+                if not models:
+                    lines.append(f"model          {provider}: no known model; set `providers.{provider}.defaultModel`")
+                for model in models:
                     ##= man/spec/ask.md#discovery
                     ##% `duvet mcp --check --models` MUST send a short prompt to at most 20 configured and discovered
                     ##% models of each HTTP provider, and print the latency or the error of each model.

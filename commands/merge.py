@@ -15,8 +15,8 @@ from duvet.tree.files import DiskTree, MemoryTree
 @command.path_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
     """duvet merges sources, requirements and citations by id. It refuses reports that contradict each other, and lists
-    the contradictions. If tags or comments differ, it keeps all tags and one comment, with a warning. If packages
-    contain files of the same name, create each report with its own --blob-link.
+    the contradictions. If the tags or texts of a citation (comment, feature, issue) differ, it keeps all tags and one of
+    the texts, with a warning. If packages contain files of the same name, create each report with its own --blob-link.
 
     \b
     Examples:

@@ -43,7 +43,7 @@ def new_pack(name: str) -> None:
       duvet pack new notes
     """
     if not _NAME.fullmatch(name):
-        hint = "use lower-case letters, digits and `_`, and begin with a letter"
+        hint = "use up to 32 lower-case letters, digits and `_`, and begin with a letter"
         raise click.BadParameter(f"{quote_text(name)} is not a valid pack name: {hint}", param_hint="NAME")
     if name in (*BUILT_IN_PACKS, WORKFLOWS_PACK):
         raise click.BadParameter(f"{name} is a built-in pack; choose another name", param_hint="NAME")

@@ -164,8 +164,8 @@ def query(
     executed-coverage  the same, without the tests that did not run
     duplicates         no annotation repeats others of its type
 
-    --section and --quote select the annotations to check. They are compared with all annotations; `duplicates` compares
-    them only with each other.
+    --section and --quote select the annotations to check. duvet compares these annotations with all annotations;
+    `duplicates` compares them only with each other.
 
     The coverage checks read JaCoCo's XML. Java files need `pip install 'duvet-cli[symbols]'`.
 

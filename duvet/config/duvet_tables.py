@@ -113,7 +113,7 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.ids and (fault := find_pattern_fault(self.ids)):
-            hint = "write a simpler pattern, such as `[A-Z]+-\\d+`"
+            hint = "write a pattern such as `[A-Z]+-\\d+`"
             raise TableError(CONFIG_BAD_VALUE, f"invalid pattern: {fault}", hint, "ids")
 
     def rule(self) -> settings.SpecificationRule:
@@ -166,7 +166,7 @@ def find_pattern_fault(pattern: str) -> str:
         return "it matches the empty string"
     if compiled.groupindex.keys() != {"own"}:
         return "it has named groups"
-    return f"it has more than {_MOST_REPEATS} repetitions without an upper limit" if repeats[0] > _MOST_REPEATS else ""
+    return f"it has more than {_MOST_REPEATS} repetitions of variable length" if repeats[0] > _MOST_REPEATS else ""
 
 
 def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:

@@ -122,7 +122,9 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default that of OpenAI or Anthropic")] = None
     api_key: Annotated[
         Secret | None,
-        doc("Environment variable with the API key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY if set"),
+        doc(
+            "Environment variable with the API key, as `$NAME`; without `baseUrl`, by default OPENAI_API_KEY or ANTHROPIC_API_KEY"
+        ),
     ] = None
     default_model: Annotated[ExpandedText | None, doc("Model to use if a request names only the provider")] = None
     timeout: Annotated[Seconds, doc("Time limit for an answer, in seconds")] = 60.0

@@ -140,7 +140,7 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
         SearchModel,
         doc(
             "Embedding model: `transformer` finds more, `static` is faster, and `none` computes no vectors. `auto` uses "
-            "`transformer` for requirements and `static` for files. Above 20,000 chunks, files always use `static`"
+            "`transformer` for requirements and `static` for files. Above 20,000 chunks, files use `static` even with `transformer`"
         ),
     ] = SearchModel.AUTO
     profile: Annotated[

@@ -63,8 +63,8 @@ def enter_page_folder(where: dict[str, Any]) -> None:
     try:
         os.chdir(path)
     except OSError as error:
-        message = f"can't serve this folder: {describe_os_error(error)}"
-        raise DuvetError(message, path=folder, hint="name an existing folder after --pages") from error
+        message = f"can't change to this folder: {describe_os_error(error)}"
+        raise DuvetError(message, path=folder, hint="after --pages, name a folder that duvet can open") from error
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, duvet MUST NOT forward calls to a gateway.
     environ = {name: value for name, value in {**terminal.environ, **named}.items() if name != GATEWAY_VARIABLE}

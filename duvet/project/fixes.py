@@ -368,9 +368,7 @@ class AnnotationFixer:
             if fixed[index].fix is not None and correction.quote is not None:
                 keys[index] = (correction.target or annotation.target, squeeze_text(correction.quote))
                 quotes.setdefault(keys[index], set()).add(squeeze_text(annotation.quote))
-        note = (
-            "note: this text is also the nearest to a different quote of another citation; correct both quotes by hand"
-        )
+        note = "note: this is also the nearest text to another citation's quote; correct both quotes by hand"
         for index, problem in enumerate(fixed):
             fix = problem.fix
             if fix is None or fix.applicability is not Applicability.UNSAFE:

@@ -75,6 +75,7 @@ def find_missing_reasons(trace: records.Trace, places: records.AnnotationPlaces)
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             place, label = places.of(annotation, annotation.source.target), "exception without a reason"
             message, hint = "this exception has no reason", "add a line `reason=…` below the target"
+            hint = 'write the reason as `reason = "…"`' if annotation.from_file else hint
             yield id, rules.EXCEPTION_NO_REASON.problem(message, annotation.path, place, label=label, hint=hint)
 
 

@@ -197,7 +197,7 @@ def describe_incompleteness(catalogue: Catalogue, step: str = "") -> str:
 
 
 def describe_error_notice(catalogue: Catalogue) -> str:
-    return describe_incompleteness(catalogue, "; run `duvet validate` to list them")
+    return describe_incompleteness(catalogue, "; run `duvet validate` to list the errors")
 
 
 def require_requirements(catalogue: Catalogue) -> Catalogue:

@@ -204,7 +204,8 @@ def _import_sqlite() -> Any:
 
 def _make_sqlite_error(reason: str) -> DuvetError:
     return DuvetError(
-        f"Python's sqlite has no full-text search: {reason}", hint="run duvet with a Python whose sqlite has FTS5"
+        f"search can't use Python's sqlite: {reason}",
+        hint="run duvet with a Python whose sqlite has FTS5 and `Connection.serialize`",
     )
 
 

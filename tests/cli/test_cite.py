@@ -87,6 +87,7 @@ REFUSED: dict[str, list[str]] = {
     "validate": [
         "a5415b83 --at src/pot.rs:9",
         "2c796587 --at src/pot.rs:1",
+        "a5415b83 --at src/lid.rs:1 --type exception --reason x",
         f"{LID} --at src/text.rs:2",
         f"{AT_LID} --type exception",
         f"{AT_LID} --type exception --reason ' '",

@@ -91,8 +91,8 @@ def test_a_long_query_is_cut(duvet: Run) -> None:
 )
 def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
     make(tmp_path, {"modules/sqlite3.py": module})
-    message = f"Python's sqlite has no full-text search: {reason}"
-    done = failed(message, hint="run duvet with a Python whose sqlite has FTS5")
+    message = f"search can't use Python's sqlite: {reason}"
+    done = failed(message, hint="run duvet with a Python whose sqlite has FTS5 and `Connection.serialize`")
     for query in ("pot", "tea.md#serving"):
         assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
 

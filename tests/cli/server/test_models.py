@@ -105,4 +105,8 @@ def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) 
     provider.plan(refuses(401))
     done = run(duvet_command, folder, "mcp", "--check", "--models")
     assert (done.code, done.err.splitlines()[0]) == (1, "error: no model of the provider `local` answered [DUV122]")
+    bare = {"providers": {"local": {"baseUrl": f"{provider.url}/v1"}}}
+    make(folder, {"duvet.config.json": json.dumps(bare)})
+    done = run(duvet_command, folder, "mcp", "--check", "--models")
+    assert done.out.endswith("\nmodel          local: no known model; set `providers.local.defaultModel`\n")
     assert run(duvet_command, folder, "mcp", "--models").err.endswith("Error: --models only applies to --check\n")
