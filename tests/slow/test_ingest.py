@@ -22,7 +22,7 @@ def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: st
 
 
 def start_reading(command: str, folder: Path) -> subprocess.Popen[str]:
-    process = start(command, folder, "ingest")
+    process = start(command, folder, "ingest", "--verbose")
     assert process.stderr is not None
     for line in process.stderr:
         if "Reading files" in line:
@@ -41,8 +41,7 @@ def test_interrupted_runs_change_nothing(tmp_path: Path, duvet_command: str) -> 
         ended.communicate(timeout=LONGEST)
         assert ended.returncode != 0
         assert list_indexed_files(folder) == before
-    done = run(duvet_command, folder, "ingest")
-    assert done.code == 0 and len(list_indexed_files(folder)) == len(before) + 1501
+    assert run(duvet_command, folder, "ingest").code == 0 and len(list_indexed_files(folder)) == len(before) + 1501
 
 
 def test_files_that_are_removed_during_a_run(tmp_path: Path, duvet_command: str) -> None:
