@@ -22,13 +22,11 @@ _SERVING = re.compile(rb".*serving http://(?P<host>[^:/]+):(?P<port>\d+)/mcp\s*"
 
 def resident(process: int) -> float:
     """Return the memory of a process in MB."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
 
 
 def answer_in(body: bytes) -> Any:
-    event = body.partition(b"data: ")[2]
-    return json.loads((event or body).strip())
+    return json.loads((body.partition(b"data: ")[2] or body).strip())
 
 
 class Client:

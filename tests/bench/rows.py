@@ -115,8 +115,7 @@ class Edit:
     def __call__(self) -> None:
         """Add another line each time, so that no run sees a text that an earlier one has cached."""
         self._edits += 1
-        citation = self._citation if self._edits % 2 else ""
-        self._path.write_text(citation + "\n" * self._edits + self._text)
+        self._path.write_text((self._citation if self._edits % 2 else "") + "\n" * self._edits + self._text)
 
 
 def forget(folder: Path) -> None:

@@ -21,8 +21,7 @@ def serve() -> None:
     wanted.port = 0
     wanted.n_ctx = 8192
     wanted.n_parallel = 1
-    server = xllamacpp.Server(wanted)
-    print(server.listening_address, flush=True)
+    print(xllamacpp.Server(wanted).listening_address, flush=True)
     sys.stdin.read()
     os._exit(0)
 

@@ -76,8 +76,7 @@ def test_priorities_agree(golden: Golden) -> None:
     }
     left = golden.rows("prioritize", "--limit", "0")
     assert [key_of(row) for row in left] == [key_of(row) for row in rows if row["status"] not in SETTLED]
-    said = golden.duvet("prioritize").err
-    assert said == f"20 of {len(left)} requirements listed, most urgent first\n"
+    assert golden.duvet("prioritize").err == f"20 of {len(left)} requirements listed, most urgent first\n"
 
 
 def test_show_agrees_with_the_report(golden: Golden) -> None:

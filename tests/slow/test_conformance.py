@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import environment
+from tests.cli.command import run
 from tests.conftest import CONFORMANCE, SHARED
 
 Record = Callable[[str, object], None]
@@ -38,8 +38,7 @@ def copy_with_links(source: Path, target: Path) -> Path:
 def test_probes_pass(area: str, shared: Path, duvet_command: str, record_property: Record, tmp_path: Path) -> None:
     # The runner adds `--upstream` to `duvet init`, which writes our own schema without it.
     folder = copy_with_links(shared / "probes" / "open" / area, tmp_path / area)
-    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(folder))
-    record_property(CONFORMANCE, ("probes", cases))
+    record_property(CONFORMANCE, ("probes", run_cases(shared / "probes" / "run.py", duvet_command, str(folder))))
 
 
 @pytest.mark.parametrize(
@@ -56,8 +55,7 @@ def test_conformance_sets_pass(
 ) -> None:
     program, folder = words.split()
     kind = [folder] if "oracle" in program else []
-    cases = run_cases(shared / program, duvet_command, *kind, str(shared / folder))
-    record_property(CONFORMANCE, (noun, cases))
+    record_property(CONFORMANCE, (noun, run_cases(shared / program, duvet_command, *kind, str(shared / folder))))
 
 
 def test_intended_differences_are_the_only_ones(shared: Path, duvet_command: str, tmp_path: Path) -> None:
@@ -65,16 +63,5 @@ def test_intended_differences_are_the_only_ones(shared: Path, duvet_command: str
     folder = shared / "probes" / "departures"
     assert [case.name for case in folder.iterdir()] == ["config-path-no-upward-search"]
     shutil.copytree(folder / "config-path-no-upward-search" / "project", tmp_path / "project")
-    done = subprocess.run(
-        [duvet_command, "report"],
-        cwd=tmp_path / "project" / "sub",
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, re.findall(r"Scanned \d+ sources", done.stderr)) == (
-        0,
-        "",
-        ["Scanned 1 sources"],
-    )
+    done = run(duvet_command, tmp_path / "project" / "sub", "report")
+    assert (done.code, done.out) == (0, "") and re.findall(r"Scanned \d+ sources", done.err) == ["Scanned 1 sources"]

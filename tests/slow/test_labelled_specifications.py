@@ -42,8 +42,7 @@ def compare(folder: Path, group: str, form: RequirementForm, *, named: bool) -> 
         pairs = {(name, text) for name, text in found}
         for one in own:
             if one["kind"] in KINDS and one["level"] != "none" and not one.get("ambig") and one["id"]:
-                hits = any((one["id"].lower(), text) in pairs for text in texts_of(one))
-                counts.update(asked=1, got=hits)
+                counts.update(asked=1, got=any((one["id"].lower(), text) in pairs for text in texts_of(one)))
     return counts["right"] / max(1, counts["found"]), counts["got"] / max(1, counts["asked"])
 
 

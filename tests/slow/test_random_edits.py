@@ -97,8 +97,7 @@ def check(traced: Traced, edited: Edited) -> Iterator[str]:
     if not edited.added:
         return
     fixes = fix_project(after, lambda findings: findings.files)
-    fixed = overlay_project(after, fixes.after) if fixes.after else after
-    for one in fixed.requirements:
+    for one in (overlay_project(after, fixes.after) if fixes.after else after).requirements:
         if one.text in edited.added and one.state is State.DONE:
             yield f"done: {one.text}"
 

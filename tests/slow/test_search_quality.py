@@ -47,11 +47,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "send a request to the model of a provider": ("duvet/llm/", "man/spec/ask.md"),
     "compare two catalogues of requirements": ("duvet/queries/",),
     "shell completion": ("duvet/console/completion.py", "duvet/console/completion_values.py", "commands/completion.py"),
-    "nearest vectors by cosine": (
-        "duvet/queries/vectors.py",
-        "duvet/queries/embeddings.py",
-        "duvet/knowledge/search.py",
-    ),
+    "nearest vectors by cosine": ("duvet/queries/vectors", "duvet/queries/embeddings", "duvet/knowledge/search.py"),
     "render a man page in roff": ("man/build.py",),
     "the steps of a workflow run one after the other": ("duvet/workflows/", "man/spec/workflows.md"),
     "slug of a heading": ("duvet/specs/", "duvet/knowledge/pages/page.py"),
@@ -74,9 +70,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="module", params=["lexical", "hybrid"])
 def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
-    return SearchEngine(
-        sources, find_chunk_embedder(IngestRule(), 0) if request.param == "hybrid" else None, None, str(ROOT)
-    )
+    embedder = find_chunk_embedder(IngestRule(), 0) if request.param == "hybrid" else None
+    return SearchEngine(sources, embedder, None, str(ROOT))
 
 
 def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:

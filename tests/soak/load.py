@@ -90,8 +90,7 @@ def questions(number: int) -> Sequence[Question]:
 
     def rest(name: str, arguments: Mapping[str, object]) -> bytes:
         body = json.dumps({"tool": name, "input": arguments}).encode()
-        head = f"POST /api/mcp HTTP/1.1\r\nhost: localhost:80\r\ncontent-length: {len(body)}\r\n\r\n"
-        return head.encode() + body
+        return f"POST /api/mcp HTTP/1.1\r\nhost: localhost:80\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
     waiting: Tools = {"workflow.brew": {"cup": number}}
     found = [

@@ -144,8 +144,7 @@ def test_letters_and_markdown_of_all_kinds_and_a_million_letters_keep_their_plac
     assert titles == ["Guide", "Same~1", "Nested", "Deeper", "Same~2", "Same~3"]
     assert re.sub("[⟦⟧]", "", parts["letters"]["wide"]).split("\n") == files["letters.md"].splitlines()[4:7]
     # A quote that stands twice in its section is one requirement.
-    twice = page.locator('section.part[id$="/twice"] > pre :is(a, mark)')
-    assert twice.all_text_contents() == ["A cup MUST be clean."]
+    assert page.locator('section.part[id$="/twice"] > pre :is(a, mark)').all_text_contents() == ["A cup MUST be clean."]
     # Text of two requirements names both.
     around = page.locator('section.part[id$="/around"]')
     ids = [id.rpartition("/")[2] for id in attributes(around.locator("ul.requirements > li"), "id")]

@@ -21,14 +21,9 @@ from tests.unit.tools.trace.test_citations_validation import find_disagreements
 
 MADE = {"made": FILES, "tea": TEA_PROJECT}
 CLASSES = {
-    "uncited": "not_started",
-    "to do": "not_started",
-    "in progress": "partially_implemented",
-    "needs code": "partially_implemented",
-    "needs tests": "partially_implemented",
-    "excepted": "fully_implemented",
-    "done": "fully_implemented",
-    "not applicable": "fully_implemented",
+    **dict.fromkeys(("uncited", "to do"), "not_started"),
+    **dict.fromkeys(("in progress", "needs code", "needs tests"), "partially_implemented"),
+    **dict.fromkeys(("excepted", "done", "not applicable"), "fully_implemented"),
 }
 Row = dict[str, Any]
 
@@ -70,12 +65,8 @@ def test_uncited_requirements_and_search_results_are_those_of_the_commands(both:
 def test_priorities_and_statuses_are_those_of_the_commands(both: Both) -> None:
     rows = both.rows("prioritize", "--all", "--limit", "0")
     ranked = [
-        {
-            "full_path": row["full_path"],
-            "level": row["level"] or "unspecified",
-            "status": CLASSES[row["status"]],
-            "todo_count": row["todo_count"],
-        }
+        {name: row[name] for name in ("full_path", "todo_count")}
+        | {"level": row["level"] or "unspecified", "status": CLASSES[row["status"]]}
         for row in rows
     ]
     prioritized = partial(every, both.context, "get_prioritized_requirements")
@@ -84,18 +75,14 @@ def test_priorities_and_statuses_are_those_of_the_commands(both: Both) -> None:
         assert prioritized(status=status) == [row for row in ranked if row["status"] == status]
     assert prioritized(level="SHOULD") == [row for row in ranked if row["level"] == "SHOULD"]
     for row in rows[:30]:
-        found = value(both.context, "get_requirement_status", req_identifier=row["full_path"])
-        assert found["status"] == row["status"]
+        assert value(both.context, "get_requirement_status", req_identifier=row["full_path"])["status"] == row["status"]
 
 
 def is_about(problem: Row, row: Row) -> bool:
-    first = row["line_number"]
-    last = first + row["comment_text"].count("\n")
-    return (
-        row["file_path"] == problem["path"]
-        and problem["message"] in row["error"]
-        and (first <= problem["line"] <= last or problem["path"].endswith(".toml"))
-    )
+    if row["file_path"] != problem["path"] or problem["message"] not in row["error"]:
+        return False
+    behind = problem["line"] - row["line_number"]
+    return bool(0 <= behind <= row["comment_text"].count("\n") or problem["path"].endswith(".toml"))
 
 
 def test_invalid_citations_are_those_of_the_report_and_invalid_one_by_one(both: Both) -> None:

@@ -33,14 +33,11 @@ def test_a_pack_that_is_installed_is_served_as_configured(
     ##% change something.
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}
     (project / "duvet.config.json").write_text(json.dumps({"toolPacks": {**wanted, "trace": {"enabled": False}}}))
-    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
-    (tool,) = described["tools"]
-    assert (tool["name"], tool["labels"], tool["safetyNotes"], tool["invocationHints"]) == (
-        "boil",
-        ["kettle", "water"],
-        ["The kettle is hot afterwards."],
-        ["Ask before tea is made."],
-    )
+    (tool,) = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)["tools"]
+    assert (tool["name"], tool["labels"]) == ("boil", ["kettle", "water"])
+    assert (tool["safetyNotes"], tool["invocationHints"]) == (
+        ["The kettle is hot afterwards."], ["Ask before tea is made."],
+    )  # fmt: skip
     assert duvet(duvet_command, project, site, "call", "descale").code == 1
     assert json.loads(duvet(duvet_command, project, site, "call", "boil", "--litres", "1").out)["seconds"] == 335
     (project / "duvet.config.json").write_text('{"toolPacks": {"kettle": {"tools": {"boyl": true}}}}')
