@@ -198,8 +198,6 @@ def query(
 
 
 class QueryProgress(ProgressLines):
-    """Prints the steps of `duvet query`, and the result as the outcome of the first step."""
-
     def __init__(self, settings: command.TerminalSettings) -> None:
         super().__init__(settings)
         self.wants_notes = False

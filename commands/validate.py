@@ -255,7 +255,6 @@ def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: M
 
 
 def make_fix_prompt() -> Callable[[Problem, str], bool]:
-    """Return a function that asks once about each unsafe fix, until the user skips the file or quits."""
     answers: dict[tuple[str, str, str], bool] = {}
     skipped: set[str] = set()
     has_quit = False

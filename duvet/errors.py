@@ -40,15 +40,15 @@ class UnreadableError(DuvetError):
 
 
 class NotRegularError(UnreadableError):
-    """Raised when a path names a folder or device instead of a file."""
+    pass
 
 
 class MarkdownError(UnreadableError):
-    """Raised when the Markdown parser fails on a text."""
+    pass
 
 
 class ConfigAbsentError(UnreadableError):
-    """Raised when the project has no configuration."""
+    pass
 
 
 class FetchError(DuvetError):
@@ -75,11 +75,11 @@ class QueryError(DuvetError):
 
 
 class OutputError(DuvetError):
-    """Raised when a result can't be written."""
+    pass
 
 
 class OutputExistsError(OutputError):
-    """Raised when an output file exists and must not be replaced."""
+    pass
 
 
 _PLAIN_WORDS = {
@@ -96,7 +96,6 @@ _OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
 def describe_plainly(message: str) -> tuple[str, str]:
-    """Replace a system error in a message with plain words; return the message and a hint."""
     found = re.search(_OS_ERROR, message)
     if found is None:
         return message, ""
@@ -108,7 +107,6 @@ def describe_plainly(message: str) -> tuple[str, str]:
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """Return the system's message and error number; a ValueError means that a path contains NUL."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "paths can't contain NUL characters"

@@ -23,21 +23,19 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """Raised when a request fails; the message omits text that may quote the request."""
+    """Its message omits text that may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):
-    """A response; the body is empty if compressed, and incomplete if larger than the limit."""
-
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
-    is_compressed: bool = False
+    is_compressed: bool = False  # If it is, the body is empty.
     is_cut: bool = False
 
 
 class HttpClient:
-    """Sends requests; follows no redirects, accepts no compression, and sets no time limit."""
+    """Follows no redirects and sets no time limit."""
 
     def __init__(self) -> None:
         self._clients: dict[bool, AsyncClient] = {}
@@ -91,8 +89,6 @@ class HttpClient:
 
 
 class Clock(Protocol):
-    """A clock that tests can replace."""
-
     def now(self) -> float:
         """Return the seconds since 1970."""
 
@@ -115,7 +111,7 @@ async def retry(
     pause: Callable[[Failure, int], float | None],
     clock: Clock,
 ) -> Result:
-    """Call a function until it succeeds; after an error, `pause` returns the seconds to wait, or None to give up."""
+    """After an error, `pause` returns the seconds to wait, or None to give up."""
     attempt = 1
     while True:
         try:
@@ -129,7 +125,7 @@ async def retry(
 
 
 def parse_base_url(base: str) -> SplitResult | None:
-    """Parse an HTTP URL; return None if it is invalid, or has a user, a query or a fragment."""
+    """Return None if the URL is invalid, or has a user, a query or a fragment."""
     try:
         parts = urlsplit(base)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

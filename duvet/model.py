@@ -178,7 +178,7 @@ class RequirementForm(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True, array_like=True):
-    """A requirement in a section; ranges count characters of the section's plain text."""
+    """A requirement; ranges count characters of the plain text of its section."""
 
     level: Level
     text: str
@@ -194,13 +194,7 @@ class Uncounted(Struct, frozen=True, array_like=True):
 
 
 class PlainText(Struct, frozen=True, array_like=True):
-    """The text of a Markdown section without markup.
-
-    Within a block, line ends become spaces; line feeds separate blocks. A run either occurs literally in the file, or
-    is written differently there, for example as an entity.
-    """
-
-    text: str
+    text: str  # Line feeds separate blocks; within a block, line ends become spaces.
     offsets: tuple[int, ...]  # The first character of each run.
     starts: tuple[int, ...]  # The first byte of each run in the file.
     ends: tuple[int, ...]
@@ -209,7 +203,6 @@ class PlainText(Struct, frozen=True, array_like=True):
     uncounted: tuple[Uncounted, ...] = ()
 
     def quote(self, start: int, end: int) -> str:
-        """Return a range of the text as one line, with backticks around code."""
         parts, at = [], start
         for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
             if low >= end:
@@ -235,7 +228,6 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
-        """Return the offset in the file, in bytes, of a character or of the end of the text."""
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0
@@ -348,7 +340,6 @@ class Specification(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
-        """Maps section ids, names in targets and heading anchors to section indexes."""
         return index_section_names(self.sections)
 
     @cached_property

@@ -35,8 +35,6 @@ class Progress:
 
 
 class CountedStep:
-    """The progress of a step with many parts; this base class ignores it."""
-
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
 

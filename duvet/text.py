@@ -101,7 +101,6 @@ def collapse_whitespace(text: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Return a text, or its beginning if it is long, in double quotes, with escapes for unprintable characters."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "…"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -113,7 +112,6 @@ def quote_text(text: str) -> str:
 
 
 def quote_phrase(text: str) -> str:
-    """Quote a text, in single quotes if this avoids escapes."""
     return f"'{text}'" if '"' in text and "'" not in text and text.isprintable() else quote_text(text)
 
 
@@ -132,7 +130,6 @@ _LOW_PARTS = {".": "\1", "..": "\2"}
 
 
 def path_parts(path: str) -> list[str]:
-    """Split a path; `/` stands for the root, and redundant parts (`//`, an inner `.`) are left out."""
     parts = [part for part in path.split("/") if part and part != "."]
     if path.startswith("/"):
         return ["/", *parts]
@@ -206,7 +203,6 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Return the first names and the number of other names, as in `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
@@ -218,7 +214,6 @@ def load_rapidfuzz() -> Any:
 
 
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """Return `did you mean …?` with the most similar names (in a mapping, their values); empty if none is similar."""
     names = known if isinstance(known, Mapping) else {one: one for one in known}
     hits = load_rapidfuzz().process.extract(
         name.lower(),
@@ -233,7 +228,7 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
 
 
 def is_similar_path(one: str, other: str) -> bool:
-    """Compare the file names, too, because two files in a deep folder have similar paths."""
+    # Two files in a deep folder have similar paths, so the file names must be similar, too.
     paths = one.lower(), other.lower()
     pairs = paths, [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
     return all(load_rapidfuzz().fuzz.ratio(*pair) >= _SIMILAR for pair in pairs)

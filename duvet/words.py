@@ -40,13 +40,11 @@ def extract_words(text: str) -> list[str]:
 
 
 def extract_query_words(query: str) -> tuple[list[str], bool]:
-    """Return the distinct words of a query up to the limits, and True if the query exceeds them."""
     words = list(dict.fromkeys(extract_words(query[:MAX_QUERY_CHARACTERS])))
     return words[:MAX_QUERY_WORDS], len(query) > MAX_QUERY_CHARACTERS or len(words) > MAX_QUERY_WORDS
 
 
 def extract_index_words(text: str) -> list[str]:
-    """Return the words of a text, the parts of names such as `parseHeaderLine`, and names such as `a_b` without `_`."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find words in any grammatical form, symbols by a part of their names, and files by path or
     ##% name.
@@ -61,7 +59,6 @@ def extract_index_words(text: str) -> list[str]:
 
 
 def join_name(name: str) -> str:
-    """Return a name in lower case without separators, such as `parseheaderline`."""
     return "".join(extract_words(name))
 
 
@@ -72,7 +69,6 @@ _BLANKS = str.maketrans(dict.fromkeys(filterfalse(str.isalnum, map(chr, range(12
 
 
 def fold_text(text: str) -> str:
-    """Remove differences in case, width and accents."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold()
@@ -80,7 +76,6 @@ def fold_text(text: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the folded words of a text; scripts without spaces are split into overlapping pairs of characters."""
     ##= man/spec/pages.md#search
     ##% `search` MUST find words regardless of case, accents, character width and grammatical form, and in text without
     ##% spaces between words.

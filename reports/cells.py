@@ -43,7 +43,6 @@ def paint_text(text: str, marks: HighlightMarks | None) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Return text on one line, with tabs expanded and control characters escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else TAB if char == "\t" else f"\\u{{{ord(char):x}}}" for char in text)
@@ -74,7 +73,6 @@ def fit_cells(text: str, most: int) -> str:
 
 
 def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield where each line starts and ends; lines break at blanks, or within words that are too long."""
     start, end = 0, _find_line_end(text, 0, room)
     while end < len(text):
         blank = text.rfind(" ", start + 1, end + 1)
@@ -110,7 +108,6 @@ _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a value as indented JSON, escaping terminal control characters."""
     return _CONTROLS.sub(_escape, json.format(_encode(value), indent=2)) + b"\n"
 
 

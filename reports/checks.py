@@ -64,7 +64,6 @@ class CheckRenderer:
         self.verbose = verbose
 
     def render(self, results: Sequence[checks.CheckResult]) -> Iterator[str]:
-        """Yield the text of all results in pieces, because it may be long."""
         for result in results:
             if isinstance(result, checks.DuplicatesCheck):
                 yield from self._render_duplicates(result)

@@ -28,7 +28,7 @@ class TitleBlock(Struct, frozen=True):
 
 
 class FactsBlock(Struct, frozen=True):
-    """Named values; names without a value are not shown."""
+    """Names without a value are not shown."""
 
     pairs: Sequence[tuple[str, str | None]]
 
@@ -50,8 +50,6 @@ class PassageBlock(Struct, frozen=True):
 
 
 class CodeBlock(Struct, frozen=True):
-    """Lines of a file, some of which are highlighted."""
-
     path: str
     start: int
     lines: Sequence[str]

@@ -147,7 +147,7 @@ def render_difference_markdown(
     verdict: str = "",
     obstacles: Sequence[Problem] = (),
 ) -> None:
-    """Write the verdict, the obstacles of a gate that was not checked, and as many changes as fit into a comment."""
+    """`obstacles` are the problems that kept the gate from being checked."""
     found = group_differences(changes)
     compared = f"{_format_code(base.short)} ({_format_code(base.revision)})"
     if base.is_merge_base:

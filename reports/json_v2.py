@@ -352,7 +352,6 @@ def _make_coverage(
 def make_specification_records(
     report: Finished,
 ) -> tuple[dict[str, InlineSource], dict[str, SpecificationRecord], dict[str, SectionRecord], dict[int, SourceRanges]]:
-    """Return sources, specifications and sections by id, and the ranges that each annotation cites."""
     sources: dict[str, InlineSource] = {}
     specifications: dict[str, SpecificationRecord] = {}
     sections: dict[str, SectionRecord] = {}
@@ -456,7 +455,6 @@ T = TypeVar("T", bound=V2Record)
 
 
 def join_records(earlier: T, later: T) -> T:
-    """Merge two records: combine coverage and tags, and where other fields differ, choose one value."""
     match earlier, later:
         case SpecificationRecord(), SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
@@ -488,7 +486,6 @@ class _Reporter(NamedTuple):
 
 
 def merge_reports(inputs: Sequence[tuple[str, V2Report]]) -> tuple[V2Report, tuple[Problem, ...]]:
-    """Merge named reports, and also return warnings; raise ProblemsError if reports conflict."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
     problems: list[Problem] = []

@@ -63,14 +63,12 @@ def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
 
 
 def make_root_relative(path: str, folder: str) -> str:
-    """Return a path relative to the root of the repository; absolute paths are unchanged."""
     if not path or not folder or is_absolute(path):
         return path
     return posixpath.normpath(posixpath.join(folder, path))
 
 
 def is_absolute(path: str) -> bool:
-    """Return whether a path is absolute on POSIX or on Windows."""
     return re.match(r"/|[A-Za-z]:[\\/]|\\\\", path) is not None
 
 

@@ -145,7 +145,6 @@ def _format_line(name: str, room: int, body: Sequence[_Cell], widths: Sequence[i
 
 
 def describe_not_applicable(entry: NotApplicable) -> str:
-    """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
     quote = f", {quote_phrase(shorten_text(collapse_whitespace(entry.quote)))}" if entry.quote else ""
     count = format_count(entry.requirements, "requirement")
@@ -153,7 +152,6 @@ def describe_not_applicable(entry: NotApplicable) -> str:
 
 
 def describe_exemption(entry: NotApplicable) -> str:
-    """Return reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
     last_day = f"{'expired' if entry.has_expired else 'until'} {entry.expiry}" if entry.expiry else ""
     more = ", ".join(filter(None, (collapse_whitespace(entry.owner), last_day)))
     return f"{collapse_whitespace(entry.reason)} ({more})" if more else collapse_whitespace(entry.reason)

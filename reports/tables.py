@@ -27,7 +27,7 @@ class ColumnBand(Struct, frozen=True):
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
-    """Arrange columns in bands that fit the width; `wrapping` contains the indexes of columns that may be wrapped."""
+    """`wrapping` contains the indexes of the columns that may be wrapped."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(cells.COLUMN_GAP) * (len(needs) - 1)
     # Wrapping columns share the rest equally, except that none gets more than it needs.
@@ -60,7 +60,7 @@ HEAD_MARKS = cells.HighlightMarks("\x1b[1m", "\x1b[0m")
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: cells.HighlightMarks, shown: Callable[[str], str]) -> str:
-    """Return the text with markers around the spans; `shown` escapes each part."""
+    """`shown` escapes each part of the text."""
     parts, last = [], 0
     for start, end in spans:
         parts += [shown(text[last:start]), marks.before, shown(text[start:end]), marks.after]
@@ -148,7 +148,6 @@ def render_listing(listing: Listing, format: ListFormat, look: cells.TableLook =
 
 
 def escape_markdown(text: str) -> str:
-    """Escape a text so that Markdown shows it literally, on one line."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in cells.escape_cell(text))
 
 

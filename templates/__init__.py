@@ -20,7 +20,6 @@ _PROMPTS, _RECIPES = os.path.join(TEMPLATES_FOLDER, "prompts"), os.path.join(TEM
 
 @cache
 def environment() -> Environment:
-    """Return the Jinja environment: HTML is escaped automatically, and missing values are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

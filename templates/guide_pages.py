@@ -15,7 +15,6 @@ _FIRST_TOPICS = ("tutorial", "concepts", "configuration")
 
 @cache
 def guide_topics() -> dict[str, str]:
-    """Return the titles of the guide's topics by name, topics for beginners first."""
     names = sorted(name.removesuffix(".md") for name in os.listdir(_GUIDE) if name.endswith(".md"))
     names.sort(key=lambda name: _FIRST_TOPICS.index(name) if name in _FIRST_TOPICS else len(_FIRST_TOPICS))
     return {name: guide_text(name).partition("\n")[0].removeprefix("# ") for name in names if name != "index"}
@@ -28,7 +27,6 @@ def guide_parts() -> dict[str, str]:
 
 
 def find_topic(name: str) -> str:
-    """Return the text of a topic or part of the guide, ignoring case; empty if neither has this name."""
     name = name.lower()
     return guide_text(name) if name in guide_topics() else guide_parts().get(name, "")
 

@@ -111,7 +111,6 @@ def find_service_problems(application: Application) -> list[Problem]:
 
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
-    """Return the application; enable the built-in pack that contains this tool, unless that pack is configured."""
     application = make_application(where)
     if name in application.tools.registry:
         return application
@@ -250,7 +249,6 @@ def read_json_argument(text: str | None) -> bytes | None:
 
 
 def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the words without `--json OBJECT`, and the OBJECT; None if it is missing or `json` is a tool argument."""
     rest = list(words)
     if "json" in input_schema(tool)["properties"]:
         return rest, None

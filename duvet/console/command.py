@@ -50,7 +50,7 @@ def wants_bar(settings: TerminalSettings) -> bool:
 
 
 def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None = None) -> bool:
-    """Return whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
+    """See no-color.org and bixense.com/clicolors."""
     if choice != "auto":
         return choice == "always"
     if "NO_COLOR" in environ:
@@ -240,8 +240,6 @@ class SubcommandGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
     def add_old_name(self, name: str, command: click.Command) -> None:
-        """Accept a deprecated name of a subcommand without listing it; with `--verbose`, duvet prints the new name."""
-
         def run(**values: Any) -> Any:
             ctx = click.get_current_context()
             path = f"{ctx.parent.command_path} " if ctx.parent else ""
@@ -312,7 +310,6 @@ _CONFIG = os.path.join(".duvet", "config.toml")
 
 
 def find_project_folder(start: str = "") -> str | None:
-    """Return the nearest folder with a configuration, up to the top of the git repository; otherwise None."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
     ##% search above the top of a git repository.
@@ -356,8 +353,6 @@ def show_path(path: str, folder: str | None = None) -> str:
 
 
 class PathType(click.ParamType[str]):
-    """Converts a path from the command line to one relative to the project; shells complete it."""
-
     name = "path"
     locate: Callable[[str, str], str] = staticmethod(locate_path)
 
@@ -375,8 +370,6 @@ class PathType(click.ParamType[str]):
 
 
 class ReferenceType(PathType):
-    """Converts the path in FILE, FILE:LINE or FILE#SECTION, and leaves other references unchanged."""
-
     name = "reference"
 
     @staticmethod

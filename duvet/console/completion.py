@@ -62,8 +62,8 @@ SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshComple
 
 
 def answer_shell(program: click.Command, instruction: str) -> None:
-    """Print completions for a shell; errors are ignored, because messages would garble the user's command line."""
     shell = SHELLS.get(instruction.removesuffix("_complete"))
+    # Messages would garble the user's command line.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

@@ -55,7 +55,6 @@ def list_topics() -> list[Topic]:
 
 
 def explain_topic(name: str) -> str:
-    """Return the explanation of a rule, state, level or key; raise NotFoundError if nothing matches, or several keys do."""
     ##= man/spec/problems.md#rules
     ##% `duvet explain` MUST explain a rule, a state, a level or a configuration key.
     if page := find_page(name):
@@ -152,7 +151,6 @@ def simplify_key(part: str) -> str:
 
 @cache
 def list_keys() -> tuple[ConfigurationKey, ...]:
-    """Return every key and table: first the keys of the project's file, then those of the service configuration."""
     upstream = json_schema(extended=False)
     shared = {path for path, *_ in _walk(upstream, upstream, ())}
     own, both = f'only "{EXTENDED_SCHEMA}"', f'that of awslabs duvet, and "{EXTENDED_SCHEMA}"'

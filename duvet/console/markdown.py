@@ -14,8 +14,6 @@ _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
 
 
 def print_markdown(text: str, *, uses_pager: bool = False) -> None:
-    """Write Markdown to standard output; links to topics of the guide become commands that show these topics."""
-
     def name_topic(link: re.Match[str]) -> str:
         topic = link[2].removesuffix(".md")
         if topic not in guide_topics():

@@ -124,7 +124,6 @@ def add_trace_options(function: Function) -> Function:
 
 
 def add_service_option(function: Function) -> Function:
-    """Add `--service-config` and, to commands without trace options, `--config`."""
     option = command.path_option(
         _SERVICE_OPTION,
         SERVICE_KEY,

@@ -43,7 +43,6 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """If any of these problems keeps a gate from running, print them with a failed verdict, and return True."""
     found = promote_setup_problems(problems)
     if not has_errors(found):
         return False
@@ -72,8 +71,6 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 
 
 def make_line_reader(texts: Mapping[str, str] | None = None) -> LineReader:
-    """Return a function that reads lines of files; a file's text in `texts` replaces the one on disk."""
-
     @cache
     def split_lines(path: str) -> list[str]:
         text = (texts or {}).get(path)
@@ -97,7 +94,7 @@ def print_problems(
     like_upstream: bool = False,
     keeps_words: bool = False,
 ) -> None:
-    """Print problems with their source lines; each flag keeps the wording of the operating system's messages."""
+    """Each flag keeps the wording of the operating system's messages."""
     settings = settings or current_settings()
     kept = _reword_all(problems, settings, keeps_words=like_upstream or keeps_words)
     kept = tuple(one for one in kept if not (settings.quiet and one.severity is Severity.WARNING))
@@ -207,7 +204,6 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the requested output; raise UsageError if standard output would get several results."""
     on_stdout = sum(path is not None and path in OUTPUT_NAMES for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output
@@ -229,7 +225,6 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 
 
 def print_annotations(problems: Iterable[Problem]) -> None:
-    """On GitHub Actions, print the problems of a gate as workflow commands."""
     problems = tuple(problems)
     if problems and current_settings().environ.get("GITHUB_ACTIONS") == "true":
         ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)

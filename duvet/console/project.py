@@ -60,7 +60,6 @@ def open_blobs(settings: TerminalSettings) -> BlobStore:
 
 
 def find_spending_folder(settings: TerminalSettings) -> str:
-    """Return the folder that records what this project spends on models; empty if the environment names none."""
     # Not in the cache, which can be cleared and exists only in projects.
     home = settings.environ.get("HOME", "")
     local = os.path.join(home, ".local", "state") if home else settings.environ.get("LOCALAPPDATA", "")
@@ -123,7 +122,6 @@ def load_specification(card: SpecificationCard) -> Specification:
 
 
 def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:
-    """Load the page rules of the service configuration, if any, for commands that need nothing else from it."""
     settings = current_settings()
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):

@@ -42,7 +42,7 @@ def make_report_data(
     snapshot: Callable[[], bytes] | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """Collect the data of the HTML report; after errors, omit the JSON report and the changes since the last commit."""
+    """After errors, `snapshot` is None, and the data lacks the JSON report and the changes since the last commit."""
     config, catalogue = project.config, project.catalogue
     html = config.report.html if config else None
     page = html if isinstance(html, ExtendedHtmlReport) else ExtendedHtmlReport()
@@ -116,7 +116,6 @@ def _make_reader(project: Project) -> Callable[[str], str | None]:
 def read_code_below(
     annotations: Iterable[tuple[int, str, tuple[int, int]]], read: Callable[[str], str | None], max_lines: int
 ) -> dict[int, str]:
-    """Return up to `max_lines` lines of code after each annotation; each file is read once."""
     if not max_lines:
         return {}
     by_path: dict[str, list[tuple[tuple[int, int], int]]] = {}

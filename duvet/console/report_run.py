@@ -107,7 +107,6 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
 
 
 def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Census]]) -> Iterator[Problem]:
-    """Yield a problem for each lost sentence; with `--verbose`, print why other sentences are not counted."""
     for specification, census in censuses:
         path = specification.path
         if progress.wants_notes:
@@ -153,7 +152,6 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
 
 
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
-    """Write changed requirement files; remove stale files if `prune` is set, or else return a warning for each."""
     _write_requirement_files(project, extracted)
     stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
     if not prune:
@@ -201,7 +199,7 @@ class Gate(Struct, frozen=True):
 
 
 def run_gates(gates: Iterable[Gate], snapshot: SnapshotRenderer | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
-    """Return the results of the gates, and their problems; if errors prevented the snapshot, no gate is checked."""
+    """After errors, `snapshot` is None, and no gate is checked."""
     results: list[GateResult] = []
     problems: list[Problem] = []
     for gate in gates:

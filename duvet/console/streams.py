@@ -81,7 +81,6 @@ def is_stderr_writable() -> bool:
 
 @contextmanager
 def open_stdout() -> Iterator[BinaryIO]:
-    """Yield standard output; raise OutputError if writing fails, unless the reader has closed it."""
     if sys.stdout is None:
         raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
     try:

@@ -18,8 +18,6 @@ from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, fi
 
 
 class FollowedReading:
-    """Everything that a run has read, and the changes since then."""
-
     def __init__(
         self, project: Project, source: FolderWatcher | InotifyDescriptor | None, *, recalled: bool = False
     ) -> None:
@@ -42,7 +40,7 @@ class FollowedReading:
         return self._places.folders
 
     def find_hard_linked_files(self, earlier: TreeRecord | None = None, known: Collection[str] = ()) -> Iterator[str]:
-        """Yield the files that have several hard links; `known` are those found for the `earlier` record."""
+        """`known` are the files found for the `earlier` record."""
         before = earlier.files if earlier else {}
         for path, stamp in self.record.files.items():
             # A new hard link changes the times of the file, too.
@@ -73,7 +71,6 @@ class FollowedReading:
         return self.find_all_changes() if grown and not changed else changed
 
     def find_all_changes(self, *, anew: bool = False) -> set[str]:
-        """Watch all folders, and return everything that has changed; raise UnreadableError if the project is gone."""
         while True:
             try:
                 self._places = WatchedPlaces(self.record, self.tree.disk)
@@ -236,7 +233,7 @@ class ChangeWatcher:
         return self._followed.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:
-        """Wait for changes and return the changed paths; None after `stop`."""
+        """Return the changed paths; None after `stop`."""
         changed, self._changed = self._changed, set()
         while not changed:
             events = self._watcher.wait(self._stop)

@@ -39,7 +39,6 @@ class Findings(Struct, frozen=True, array_like=True):
     generated: tuple[str, ...] = ()  # The requirement files that duvet writes.
 
     def of(self, paths: Collection[str]) -> Checked:
-        """Return the problems of these inputs and of the configuration, without repeating those marked `once`."""
         selected = frozenset(paths)
         # A problem without a path comes from the command line.
         relevant = {*selected, self.config, ""}
@@ -99,7 +98,6 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
 
 
 def normalise_input_name(name: str, root: str, tree: Tree) -> str:
-    """Return a path in the form that inputs use: relative to the root if the file is below the root."""
     whole = posixpath.normpath(posixpath.join(root, _use_slashes(name, tree)))
     return whole.removeprefix(root.rstrip("/") + "/")
 

@@ -68,7 +68,6 @@ class ResolvedTarget(NamedTuple):
 
 
 def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
-    """Find a section by its name, by the id of its requirements, or by the id in its title."""
     index = find_section_index(near.specification, section)
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
@@ -98,7 +97,6 @@ class SpecificationTexts:
         return spot is not None and spot.contains(annotation.quote)
 
     def list_others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield the configured specifications except `but`, with their names; if none is configured, the cited ones."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]

@@ -31,7 +31,6 @@ _CHANGED = re.compile(r":\d+ \d+ [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\t(.*)")
 
 
 def squeeze_text(text: str) -> str:
-    """Return text without white space and Markdown markup, so that only words are compared."""
     return _MARKUP.sub("", _LINK_TARGET.sub("]", _LEAD.sub("", text)))
 
 
@@ -42,8 +41,6 @@ class SpecificationRevision(NamedTuple):
 
 
 class TextHistory:
-    """Finds out whether a quote was never valid, or was valid until the specification changed."""
-
     def __init__(self, project: Project) -> None:
         self.project = project
         self._read_revisions = lru_cache(maxsize=None)(self._load_revisions)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about a setup that awslabs duvet accepts; only with duvet's own schema."""
     config = project.config
     if config is None or not config.extended:
         return
@@ -499,7 +498,6 @@ class Project:
                 yield self.library.load(locator)
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> records.Finished:
-        """Return the data of a report; these links override those of the configuration."""
         if self.config:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link

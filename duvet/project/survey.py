@@ -210,7 +210,6 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
 
 
 def count_lower_case_requirements(path: str, library: Library) -> int:
-    """Return the number of requirements in a Markdown file; 0 if it is too long or has a keyword in capitals."""
     locator = locate_specification(path)
     data = library.tree.read(path)
     if len(data) > _MOST_BYTES or _KEYWORD.search(data) or not _LOWER_CASE.search(data):

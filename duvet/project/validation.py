@@ -278,7 +278,6 @@ def fix_project(
 
 
 def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
-    """Write all fixed files or none; return the problems that prevented it."""
     ##= man/spec/validate.md#fixes
     ##% If a file to fix is read-only or has changed since duvet read it, `duvet validate --fix` MUST report the file
     ##% and write nothing.

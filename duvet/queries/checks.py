@@ -167,7 +167,6 @@ class AnnotationQuery:
     def check_coverage(
         self, reports: Sequence[ReportLines], models: FileModels, *, only_executed: bool
     ) -> CoverageCheck:
-        """Compare which tests and implementations ran; `only_executed` leaves out tests that didn't."""
         annotations = self.trace.annotations
         executions = {
             id: judge_annotation(annotations[id], reports, models) for id in self._list({Kind.TEST, *_IMPLEMENTING})

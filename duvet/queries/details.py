@@ -68,8 +68,6 @@ class RequirementDetail(records.RequirementRow, frozen=True, kw_only=True, tag_f
 
 
 class RequirementCounts(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements; `applicable` leaves out those that are excepted or not applicable."""
-
     requirements: int
     uncited: int
     to_do: int
@@ -79,7 +77,7 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
     excepted: int
     done: int
     not_applicable: int
-    applicable: int
+    applicable: int  # Without those that are excepted or not applicable.
     percent: int | None  # The share of applicable requirements that are done.
 
 

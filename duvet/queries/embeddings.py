@@ -36,7 +36,6 @@ def row_size(width: int) -> int:
 
 
 def make_vector_row(numbers: bytes) -> bytes:
-    """Return these signed bytes with the scale that gives their vector the length 1."""
     length = sum((number - 256 if number > MAX_COMPONENT else number) ** 2 for number in numbers) ** 0.5
     return numbers + pack("<f", 1 / length if length else 0.0)
 
@@ -48,8 +47,6 @@ DUMMY_WIDTH = 8
 
 
 class DummyEmbedder:
-    """An embedder for tests, whose vectors are digests of the text."""
-
     name = DUMMY_NAME
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
@@ -102,7 +99,6 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for `count` texts; if none is usable, return None, or raise DuvetError if `required`."""
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors
@@ -145,8 +141,6 @@ def _find_transformer(static: WordLlama) -> Embedder | None:
 
 
 class PurePythonMatrix:
-    """Exact nearest-neighbour search without numpy."""
-
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         self._width = width
         self._rows: list[tuple[int, Sequence[float]]] = []
@@ -162,7 +156,6 @@ class PurePythonMatrix:
         return len(self._rows)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        """Return the numbers and cosines of the nearest vectors with a positive cosine, nearest first."""
         components = unpack(f"<{self._width}f", query)
         among = None if allowed is None else frozenset(allowed)
         scores = (

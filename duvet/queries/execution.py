@@ -194,7 +194,6 @@ class ReportLines(Struct, frozen=True):
 
 
 def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
-    """Match the entries of a report to the sources; raise DuvetError if a match is ambiguous."""
     by_path: dict[str, LineJudge] = {}
     faults: dict[str, tuple[int, ...]] = {}
     for path, entry in sorted(join_sources(report, sources, root).items()):
@@ -206,7 +205,7 @@ def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: s
 
 
 def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
-    """Map sources to the report entries that their paths end with; raise DuvetError if a match is ambiguous."""
+    """Map sources to the report entries that their paths end with."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_name[entry.replace("\\", "/")].append(entry)

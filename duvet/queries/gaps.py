@@ -90,15 +90,12 @@ class PriorityClass(Rank):
 
 
 class Priority(Struct, frozen=True):
-    """The criteria for a requirement's rank; ties keep the order of the specifications."""
-
     level: Level
     priority_class: PriorityClass
     todos: int
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the selected requirements, most urgent first; without `finished` or a filter by state, only open ones."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted or not applicable, unless an option
     ##% includes them.
@@ -175,7 +172,6 @@ def explain_state(state: State, citations: Sequence[Annotation | CitationCard]) 
 
 
 def describe_shortfall(state: State, citations: Sequence[Annotation | CitationCard]) -> str:
-    """Return what is missing if the state alone does not show it; otherwise empty."""
     kinds = {one.kind for one in citations}
     if state is State.NEEDS_TESTS and Kind.TEST in kinds:
         return "code cites all of it; tests cite only a part"

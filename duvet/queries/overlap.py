@@ -153,7 +153,6 @@ class WrittenPool:
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
-        """Return the annotations that overlap an annotation's quote; None if the quote is not found."""
         annotation = self.sections.annotations[id]
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)

@@ -42,7 +42,6 @@ STATES_BY_WORD: dict[str, tuple[State, ...]] = {
 
 
 def fold_word(word: str) -> str:
-    """Return the canonical spelling of a word: `needs-tests` for `Needs tests` or `NEEDS_TESTS`."""
     return re.sub(r"[\s_-]+", "-", word.strip().lower())
 
 
@@ -63,7 +62,7 @@ class RequirementFilter(Struct, frozen=True):
 
 
 def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
-    """Return the indexes of requirements that pass all filters; raise NotFoundError for unknown or ambiguous names."""
+    """Raise NotFoundError for an unknown or ambiguous name."""
     found = list(enumerate(catalogue.requirements))
     if filters.specifications or filters.sections:
         from duvet.trace.locations import find_requirements_in, require_specification
@@ -157,13 +156,11 @@ def make_blob_url(base: str | None, path: str) -> str:
 
 
 def make_issue_url(base: str | None, id: str) -> str:
-    """Return the URL of an issue, given as a number or a URL; empty for a number without a valid `base`."""
     found = keep_web_url(base)
     return keep_web_url(id) or (f"{found.rstrip('/')}/{_quote_part(id.removeprefix('#'))}" if found else "")
 
 
 def make_published_url(url: str, section: str | None = None) -> str:
-    """Return the URL of a specification or, if given, of its section; empty if none is known."""
     page = _RFC_AS_TEXT.sub(r"\1", keep_web_url(url))
     if section is None or not page:
         return page

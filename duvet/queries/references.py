@@ -39,8 +39,6 @@ class SpecRef(Struct, frozen=True):
 
 
 class CitationRef(Struct, frozen=True):
-    """The annotations at a line of a file: on it or, without any, the nearest ones above it."""
-
     indexes: tuple[int, ...]
 
 
@@ -55,10 +53,7 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 def resolve_reference(
     catalogue: Catalogue, reference: str, files: locations.ProjectFiles, *, suggests_all: bool = True
 ) -> ResolvedReference:
-    """Return what a reference names; raise NotFoundError with suggestions if it is unknown or ambiguous.
-
-    Without `suggests_all`, only requirements are suggested for an unknown name.
-    """
+    """Without `suggests_all`, suggest only requirements for an unknown name."""
     name = reference.strip()
     if specifications := locations.match_specifications(catalogue, name, is_whole=True):
         return SpecRef(specifications[0])
@@ -86,7 +81,6 @@ def resolve_reference(
 
 
 def list_named(catalogue: Catalogue, name: str, files: locations.ProjectFiles) -> Iterator[ResolvedReference]:
-    """Yield what a query names as an id, as a line of a file, or as a target."""
     with suppress(NotFoundError):
         if re.match(_ID, name):
             yield RequirementRef(find_requirements_by_id(catalogue, name, files))
@@ -101,7 +95,6 @@ def list_named(catalogue: Catalogue, name: str, files: locations.ProjectFiles) -
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Find the requirement with this id, or the section whose title begins with it; raise NotFoundError for several."""
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever duvet accepts the
     ##% id that it computes for a requirement.
@@ -130,7 +123,6 @@ def find_by_name(
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str, files: locations.ProjectFiles) -> tuple[int, ...]:
-    """Return all places of the only requirement whose id begins with these digits, or raise NotFoundError."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept the first four or more digits of a requirement id if they are unambiguous.
     prefix = digits.lower()
@@ -250,7 +242,6 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
 
 
 def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles) -> ResolvedReference | None:
-    """Resolve `file:line` or a file; raise NotFoundError if a known file has nothing to show at the line."""
     paths = locations.list_possible_paths(name, files.root)
     inside = locations.find_annotations_in_file(catalogue, paths)
     if inside:
@@ -292,7 +283,6 @@ class CitableText(Struct, frozen=True):
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """Return the target and words to cite; raise NotFoundError for anything but one section or requirement."""
     match found:
         case SectionRef(specification, section):
             if part is not None:

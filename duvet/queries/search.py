@@ -48,7 +48,6 @@ class Query(Struct, frozen=True):
 
     @property
     def words(self) -> Sequence[str]:
-        """The phrases, and the significant words of the other terms."""
         words: dict[str, None] = {}
         for term in self.terms:
             for word in [term] if term in self.phrases else _JOINTS.split(term):
@@ -58,7 +57,6 @@ class Query(Struct, frozen=True):
 
     @property
     def disjunction(self) -> str:
-        """An FTS5 expression that requires at least one word or phrase."""
         return " OR ".join(map(quote_term, self.words))
 
 
@@ -210,7 +208,6 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 
 def blend_scores(by_words: Mapping[int, float], by_vectors: Mapping[int, float], share: float) -> dict[int, float]:
-    """Return the weighted mean of each item's word score and cosine, best first; `share` is the weight of cosines."""
     scores = {item: score * (1 - share) for item, score in by_words.items()}
     for item, cosine in by_vectors.items():
         scores[item] = scores.get(item, 0.0) + cosine * share
@@ -244,10 +241,8 @@ class SearchHits(Struct, frozen=True):
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The rows of the answer, up to the limit, and the number of matches found."""
-
     rows: tuple[HitRow, ...]
-    total: int
+    total: int  # The number of matches, of which `rows` may contain only the first.
     is_loose: bool = False
     dropped: tuple[str, ...] = ()
     is_cut: bool = False
@@ -256,7 +251,7 @@ class SearchAnswer(Struct, frozen=True):
 def search_requirements(
     catalogue: Catalogue, request: SearchQuery, memory: Cache, files: ProjectFiles, embedder: Embedder | None = None
 ) -> SearchAnswer:
-    """Search by words and, with an embedder, by meaning; raise QueryError if the query has no words or is invalid."""
+    """Raise QueryError if the query has no words or is invalid."""
     vectors = None
     if embedder is not None:
         from duvet.queries.vectors import RequirementVectors
@@ -279,7 +274,6 @@ def find_hits(
     files: ProjectFiles,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Return the matches, or raise QueryError; the index and the vectors are created only if needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:

@@ -30,8 +30,6 @@ _ERF = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
 
 class MiniLm:
-    """An embedder of sentences. `sentences` maps the digest of each embedded text to its row, for callers to store."""
-
     def __init__(self, model: Path, tokenizer: Path, words: WordLlama) -> None:
         from tokenizers import Tokenizer
 
@@ -42,7 +40,7 @@ class MiniLm:
         self._model = model
         self.words = words
         self.width = _WIDTH + words.width
-        self.sentences: dict[bytes, bytes] = {}
+        self.sentences: dict[bytes, bytes] = {}  # The row of each embedded text by its digest, for callers to store.
 
     @cached_property
     def _version(self) -> str:

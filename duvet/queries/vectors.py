@@ -115,7 +115,6 @@ class TextTokenizer:
         self._cached: dict[str, tuple[int, ...]] = {}
 
     def of(self, text: str) -> list[int]:
-        """Return the tokens of a text, whose names are split at capital letters and then converted to lower case."""
         cached, found = self._cached, list[int]()
         for word in _WORD.findall(text):
             tokens = cached.get(word)
@@ -172,8 +171,6 @@ def digest_samples(*files: Path) -> str:
 
 
 class WordLlama:
-    """An embedder with one vector for each of 32,000 tokens."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.sentences = None

@@ -53,8 +53,6 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
 
 
 class LineRun(Struct, frozen=True):
-    """Consecutive lines that each begin with one of the two prefixes of a style."""
-
     line: int
     start: int  # The offset of the first prefix.
     found: re.Match[str]  # A match; it may begin earlier, on a line without a prefix.
@@ -79,8 +77,6 @@ def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
 
 
 class LineToken(Struct, frozen=True):
-    """The trimmed text of a line after the prefix, and its offset."""
-
     line: int
     text: str
     start: int
@@ -275,7 +271,6 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
 def parse_block(
     path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
 ) -> list[Annotation]:
-    """Return the annotation of a block, or add its problems to `problems` and return an empty list."""
     metas, contents = block.metas, block.contents
     annotation, target, found = read_fields(path, text, metas, style.kind)
     if found:

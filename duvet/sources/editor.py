@@ -19,7 +19,6 @@ LINE_WIDTH = 80
 
 
 def split_words(text: str) -> list[str]:
-    """Split a quote at any white space, as the search for quotes does."""
     return [word for word in text.translate(_BLANKS).split(" ") if word]
 
 
@@ -31,7 +30,6 @@ def measure_line(line: str) -> int:
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
-    """Wrap words into lines of these widths, the last of which applies to all remaining lines."""
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
     used, room = 0, next(left)
@@ -46,11 +44,7 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
-    """Distribute the words of a new quote over the lines of the old one; shared words stay on their lines.
-
-    From the first line that becomes too long, everything is wrapped again. If several words change in a quote without
-    empty lines, everything from the first change on is wrapped again. A line that loses all its words is empty.
-    """
+    """Distribute the words of a new quote over the lines of the old one; a line that loses all its words is empty."""
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]
@@ -83,7 +77,6 @@ def format_annotation(
     fields: Mapping[str, str] | None = None,
     most: int = LINE_WIDTH,
 ) -> list[str]:
-    """Return the lines of a new annotation, wrapped at `most` columns; fields have the names used in comments."""
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
     word = "implementation" if kind is Kind.CITATION else kind.name.lower()
     written = {} if kind is style.kind else {"type": word}
@@ -99,7 +92,6 @@ def format_annotation(
 
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
-    """Return the edit that inserts lines above a line, or at the end of the text, with the text's line ends."""
     starts = find_line_starts(text)
     # A last line without a line end gets that of the line above.
     end = "\r\n" if text.endswith("\r\n", 0, starts[min(line, len(starts) - 1)]) else "\n"
@@ -165,7 +157,6 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 
 
 def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """Return the edit that adds a quote below an annotation; none if the annotation's last line has other text."""
     end = annotation.source.text_end
     start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
     line = text[start : stop if stop >= 0 else len(text)]

@@ -39,7 +39,6 @@ class _NothingError(Exception):
 
 
 def parse_gitignore(data: bytes) -> IgnoreRule:
-    """Compile a `.gitignore`, in which the last line that matches a path decides."""
     rules = [rule for rule in map(_parse_rule, reversed(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))) if rule]
     test = re.compile(b"|".join([b"(%s)" % expression for expression, _ in rules]) or b"(?!)", re.DOTALL).fullmatch
     ignores = [None, *(ignored for _, ignored in rules)]
@@ -121,8 +120,6 @@ _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 class IgnoredPaths:
-    """The paths that a repository's `.gitignore` files and exclude list ignore, and `.git` itself."""
-
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
         self._repository = GitRepository(tree, root)
@@ -132,7 +129,6 @@ class IgnoredPaths:
         """The git folder of a repository, by the top folder of each working tree; empty without a repository."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
-        """Return True if git ignores the path, or a folder that contains it."""
         whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)

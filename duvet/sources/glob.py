@@ -151,7 +151,6 @@ _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
-    """Return the sorted paths that a pattern matches, including folders; report odd names, loops and read errors."""
     found = _Walk(tree, pattern.components, report).run(pattern.root)
     if pattern.wants_folders:
         found = {path for path in found if not tree.is_file(path)}

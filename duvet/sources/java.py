@@ -59,7 +59,6 @@ _COMMENTS = frozenset({"line_comment", "block_comment"})
 
 
 def split_source_lines(text: str) -> list[str]:
-    """Split text into lines; a final line end does not begin another line."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
 

@@ -69,7 +69,6 @@ def may_have_literals(path: str) -> bool:
 
 
 def find_lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
-    """Return the given lines that begin inside a string literal; stop at the first unclear literal."""
     family = _find_family(splitext(path)[1])
     if family is None or not any(sign in text for sign in family.signs):
         return []

@@ -76,10 +76,7 @@ def find_sources(
     within: Callable[[Tree], Tree] | None = None,
     unmatched: ProblemReporter | None = None,
 ) -> dict[str, tuple[SourceStyle, ...]]:
-    """Return every path that the rules match, including folders, with all its styles.
-
-    `within` narrows the tree for each rule. `unmatched` gets problems for patterns that match nothing.
-    """
+    """Return every path that the rules match, including folders; `within` narrows the tree for each rule."""
     styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in patterns:
         style = SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link)
@@ -144,7 +141,6 @@ def _compile(
 def scan_file(
     path: str, styles: Sequence[SourceStyle], tree: Tree, specifications: Sequence[bytes] = ()
 ) -> ScannedFile:
-    """Return the annotations and problems of a file, and unread citations if it names one of these specifications."""
     data = tree.read(path)
     # The search for a name is many times faster than that for targets.
     found = ScannedFile([], [], [])
@@ -193,7 +189,6 @@ class InnerTree(FilteredTree):
 
 
 def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation, ...]:
-    """Return all annotations sorted by path, place and type, without duplicates."""
     found: list[Annotation] = []
     for path in sorted(by_path, key=path_key):
         own = by_path[path]
@@ -226,7 +221,6 @@ def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern
 
 
 def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle]) -> list[UnreadCitation]:
-    """Return lines outside string literals that look like targets in a comment style other than these."""
     in_text, in_bytes, sign_of_comment = _compile_unread(tuple(style.meta for style in styles))
     if not in_bytes.search(data):
         return []

@@ -274,7 +274,6 @@ def link_annotations(
     allows_cuts: bool = True,
     names_of: NamesOf | None = None,
 ) -> LinkedAnnotations:
-    """Match the quote of every annotation, or report it; `allows_cuts` accepts any quote with one wrong character."""
     targets, places = TargetResolver(library, tree, base, names_of), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
@@ -443,7 +442,6 @@ def build_trace(
     allows_cuts: bool = True,
     configured: Sequence[Specification] = (),
 ) -> records.Trace:
-    """Resolve targets, match quotes and compute coverage; `before` contains the problems found earlier."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     ordered = sorted(linked.matches, key=locators.locator_key)

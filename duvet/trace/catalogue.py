@@ -93,7 +93,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Maps section ids to titles, or to breadcrumbs where the title is not unique."""
         return {section.id: section.breadcrumb or section.title for section in self.sections}
 
     @cached_property
@@ -102,7 +101,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def sections_by_title(self) -> dict[str, tuple[str, ...]]:
-        """Maps case-folded titles and breadcrumbs to section ids."""
         found: dict[str, list[str]] = {}
         for section in self.sections:
             for title in {section.title, section.breadcrumb or section.title}:
@@ -111,7 +109,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
-        """Maps section ids, names in targets and heading anchors to section indexes."""
         return index_section_names(self.sections)
 
     @cached_property
@@ -206,7 +203,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def named(self) -> dict[str, list[int]]:
-        """Maps ids such as `FR-001` to requirement indexes."""
         found = _group_indexes(map(attrgetter("name"), self.requirements))
         found.pop("", None)
         return found
@@ -228,7 +224,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def stated(self) -> dict[tuple[int, str], list[int]]:
-        """Maps a specification index and a section id to the requirements of that section."""
         return _group_indexes(map(attrgetter("specification", "section"), self.requirements))
 
     @cached_property
@@ -252,7 +247,6 @@ def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, list[int]]:
 def build_catalogue(
     trace: Trace, requirements: Sequence[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
-    """Build the catalogue of a trace, including configured specifications that no annotation cites."""
     from duvet.trace.coverage import find_missing_words
 
     cited = [coverage.specification for coverage in trace.coverages]

@@ -185,7 +185,6 @@ def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterato
 
 
 def find_quotes_outside_requirements(coverage: Coverage) -> tuple[int, ...]:
-    """Return the annotations that quote no requirement; none if the specification has no requirements."""
     if not any(match.stating for match in coverage.matches):
         return ()
     found: set[int] = set()

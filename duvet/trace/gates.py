@@ -25,7 +25,7 @@ _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """Return the problems of a gate; a quote is ignored if all its annotations are in `freed` (not applicable)."""
+    """A quote is ignored if all its annotations are in `freed` (not applicable)."""
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement or other
     ##% annotated text unless code and tests cite every line of it.
@@ -90,7 +90,6 @@ def use_upstream_wording(problem: Problem) -> Problem:
 
 
 def find_not_applicable_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
-    """Return the annotations that state or cite only requirements that are not applicable."""
     freed: set[int] = set()
     required: set[int] = set()
     for one in requirements:
@@ -99,7 +98,6 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 
 
 def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool) -> Iterator[Problem]:
-    """Yield a problem for each requirement that is not fully implemented or, with `tests`, not fully tested."""
     ##= man/spec/gates.md#gates-for-targets
     ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
     ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
@@ -146,7 +144,6 @@ class RequirementsByTarget:
         self._found: dict[str, list[int]] = {}  # The specifications by the names that were looked up.
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """Return the indexes of the requirements of a specification, section or id; raise NotFoundError if unknown."""
         name, hash_sign, section = target.partition("#")
         if name not in self._found:
             found = locations.find_specifications(self._catalogue, name) or locations.find_specifications(
@@ -159,7 +156,7 @@ class RequirementsByTarget:
         return [index for index, card in enumerate(self._catalogue.requirements) if card.specification in known]
 
     def resolve_not_applicable(self, config: Config, today: date | None, memory: Cache) -> records.SettledRequirements:
-        """Mark the requirements that are not applicable; if `today` is None, no entry expires."""
+        """If `today` is None, no entry expires."""
         problems: list[Problem] = []
         entries: list[NotApplicable] = []
         freed: dict[int, int] = {}
@@ -202,7 +199,6 @@ class RequirementsByTarget:
         return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), excuses)
 
     def is_unavailable(self, target: str) -> bool:
-        """Return True if the target's specification could not be loaded, which another problem reports."""
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._resolve_name(name)))
 

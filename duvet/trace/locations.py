@@ -31,7 +31,6 @@ class SourceText(Struct, frozen=True):
 
 
 def split_source_text(written: str) -> SourceText:
-    """Split text into lines; a final line end does not begin another line."""
     lines = written.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -96,7 +95,6 @@ def parse_file_line(reference: str) -> FileLine | None:
 
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
-    """Return the possible forms of a path in the project: normalised, with forward slashes, and relative to `root`."""
     plain = [posixpath.normpath(path), posixpath.normpath(path.replace("\\", "/"))]
     below = [one.removeprefix(f"{root.rstrip('/')}/") for one in plain] if root else []
     return tuple(dict.fromkeys([*plain, *below]))
@@ -118,7 +116,6 @@ def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: So
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """Return the annotations on a line or, without any, the nearest ones above it, up to a blank line."""
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it.
     if own := tuple(one.number for one in found if one.first <= line <= one.last):
@@ -186,7 +183,6 @@ def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section with this id, number, title or heading path; raise NotFoundError for several."""
     found = match_sections(card, name)
     if len(found) > 1:
         message, hint = describe_ambiguous_section(card, name, found)
@@ -215,10 +211,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 def find_requirements_in(
     catalogue: Catalogue, section: str, specifications: Collection[int], *, below: bool = True
 ) -> list[int]:
-    """Return the requirements in the section with this name (with `below`, also in its subsections), or with this id.
-
-    Raise NotFoundError if the specifications contain neither, or if one has several sections with this name.
-    """
+    """`section` may also be the id of a requirement; raise NotFoundError if it names nothing or is ambiguous."""
     cards = [(index, catalogue.specifications[index]) for index in specifications]
     ##= man/spec/queries.md#filters
     ##% A filter for a section of an IETF document MUST include its subsections.
@@ -298,10 +291,7 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_whole: bool = False) -> list[int]:
-    """Return the indexes of the specifications with this name in any spelling; a path may begin with `root`.
-
-    With `is_whole`, nothing is found for a resource path or a target such as `SPEC#SECTION`.
-    """
+    """Return the specifications with this name in any spelling; a path may begin with `root`."""
     name = text.strip()
     if found := find_specifications(catalogue, name):
         return found

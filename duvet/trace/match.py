@@ -291,11 +291,6 @@ _GOES_ON = r"(?s)(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))"
 
 
 class QuoteMatcher:
-    """Finds quotes in a section; builds the required views on first use.
-
-    In Markdown with duvet's own schema, quotes are compared with the words of the section, whatever their markup.
-    """
-
     def __init__(self, section: Section, view: SectionView | None = None) -> None:
         self.section = section
         self._name = ""  # The id of the requirement to which the search is restricted; empty for the whole section.
@@ -318,10 +313,7 @@ class QuoteMatcher:
         return view, QuoteFinder(view)
 
     def find(self, quote: str, name: str = "", *, allows_cuts: bool = True) -> FoundQuote | None:
-        """Return where the quote is and how it fits, or None; in Markdown, `name` selects a requirement by its id.
-
-        Without `allows_cuts`, a quote with one wrong character must keep its words and its end.
-        """
+        """Without `allows_cuts`, a quote with one wrong character must keep its words and its end."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:
@@ -346,7 +338,6 @@ class QuoteMatcher:
         return found or (words.find(bare[0], allows_cuts=allows_cuts) if bare[0] else None)
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
-        """Return a matcher for this requirement; in a section without plain text, `self` if the text is not found."""
         if self.section.plain is not None:
             found = QuoteMatcher(self.section)
             found._words, found._name = self._words, name

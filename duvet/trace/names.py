@@ -67,7 +67,6 @@ def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> 
 
 
 def is_stated_name(specification: Specification, name: str) -> bool:
-    """Return whether a specification's text gives this id to a requirement, even without a configured id pattern."""
     plain = [section.plain for section in specification.sections if section.plain]
     return bool(name) and any(one.name == name for each in plain for one in each.statements)
 

@@ -68,7 +68,6 @@ class TextStretch(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if the words match the quote clearly better than all other text, or are a reworded requirement."""
         if self.is_reworded:
             return True
         far, further = 100 - self.score, 100 - self.second
@@ -100,7 +99,6 @@ class TextWords:
                 self._ends.add(end)
 
     def find_nearest(self, quote: list[str]) -> TextStretch | None:
-        """Return the words that are most similar to the quote; None if none are similar, or for a very short quote."""
         joined = " ".join(quote)
         if not self.words or len(joined) < _SHORTEST:
             return None
@@ -120,7 +118,6 @@ class TextWords:
         return found and self._extend_to_requirement(quote, found, *whole)
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
-        """Return the candidate that replaced the quoted requirement; None if none is clearly the most similar."""
         # Only a whole sentence can be an earlier version of a requirement.
         if not _ENDS.search(quote[-1]):
             return None
@@ -136,7 +133,6 @@ class TextWords:
     def find_replacement(
         self, quote: list[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return what replaced the quote: requirements, or `found` if it is more similar; None without similar text."""
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
         if whole is not None and found is not None:
@@ -436,7 +432,6 @@ class Neighbourhood:
         return False
 
     def find_near_named(self, named: NamedText, quote: str) -> TextStretch:
-        """Return the part of a requirement that is most similar to a quote, or the whole text if no part clearly is."""
         words = split_words(named.text)
         found = TextWords(words).find_nearest(split_words(quote))
         return found if found is not None and found.is_clear else TextStretch(" ".join(words), 100.0)
@@ -472,7 +467,6 @@ class Neighbourhood:
         return index, best._replace(second=max([best.second, *others]))
 
     def find_likely(self, quote: str) -> list[tuple[float, int]]:
-        """Return a few sections that share words with the quote, as pairs of weight and index, best first."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
         for word in set(split_words(quote)) & self._sections_by_word.keys():
@@ -499,7 +493,6 @@ class Neighbourhood:
 
 
 def make_word_diff(old: str, new: str) -> str:
-    """Return the new text with removed words as `[-old-]` and added words as `{+new+}`."""
     gone, come = split_words(old), split_words(new)
     found: list[str] = []
     for tag, low, high, first, last in compare_sequences(gone, come).get_opcodes():
@@ -510,7 +503,6 @@ def make_word_diff(old: str, new: str) -> str:
 
 
 def describe_changed_meaning(old: str, new: str) -> str:
-    """Return a note if the texts differ in their keywords, negations or numbers; otherwise empty."""
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
     if "the keyword" in changed and len(changed) > 1:
         # `NOT` is both a part of a keyword and a negation.

@@ -20,8 +20,6 @@ _AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
 
 
 class PlainView:
-    """The words of a section without markup, on one line, and its requirements."""
-
     def __init__(self, section: Section) -> None:
         assert section.plain is not None
         self.section = section
@@ -44,7 +42,6 @@ class PlainView:
                 self._led.append((text, statement))
 
     def find_requirement(self, quote: str, name: str) -> FoundQuote | None:
-        """Find a whole requirement or, with `name`, any part of the requirements with this id."""
         wanted = normalise(quote)
         for statement in self._stated.get(wanted, ()):
             if not name or statement.name == name:
@@ -80,12 +77,11 @@ class PlainView:
 
     @staticmethod
     def list_bare_quotes(quote: str) -> list[str]:
-        """Return a quote without markup and, if that differs, also without list and quotation markers inside it."""
         words = remove_quote_markup(quote)
         return list(dict.fromkeys((words, _INNER_MARK.sub("", words))))
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Map a range of the view to byte ranges of the file, including the markup at the ends of a run of text."""
+        """`start` and `end` count bytes of the view."""
         if self.data.isascii():
             return self.cut_characters(start, end)
         first = self._find_character(start)

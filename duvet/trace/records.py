@@ -22,14 +22,11 @@ from duvet.tree.files import Tree
 
 
 class AnnotationPlaces:
-    """Finds the lines and columns of annotations, and reads each source file once."""
-
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._texts: dict[str, str] = {}
 
     def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
-        """Return the place of a span in an annotation's file; without a span in the file, the annotation's line."""
         text = self.text(annotation.path)
         if span == (0, 0) or span[1] > len(text):
             return Place(annotation.line)
@@ -238,8 +235,6 @@ def _state_of_bytes(flags: int) -> State:
 
 
 class SettledRequirements(Struct, frozen=True):
-    """The requirements with the not-applicable entries applied, and the problems of these entries."""
-
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -304,7 +299,6 @@ class Total(Struct, frozen=True):
 
     @property
     def left(self) -> str:
-        """The open requirements in words, such as `4 uncited, 1 needs tests`; empty if none are open."""
         return ", ".join(
             f"{count:,} {format_state(state, count)}"
             for state, count in zip(State, self.counts, strict=True)
@@ -322,7 +316,7 @@ class GateResult(Struct, frozen=True):
     problems: int | None  # None if other errors prevented the gate from running.
 
     def describe(self, obstacles: str) -> str:
-        """Return the gate's output line; `obstacles` counts the errors that prevented the check, as in `2 errors`."""
+        """`obstacles` counts the errors that prevented the check, as in `2 errors`."""
         ##= man/spec/gates.md#verdicts
         ##% `duvet report` MUST print the name of each gate with `PASS` if the gate ran and passed, and with `FAIL`
         ##% otherwise.
@@ -359,7 +353,6 @@ def compute_level_totals(found: Iterable[Requirement | RequirementCard]) -> tupl
 
 
 def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
-    """Group the totals by specification, with the overall totals last; each group ends with its sum."""
     groups: dict[str, list[Total]] = {}
     for total in found:
         groups.setdefault(total.specification.id if total.specification else "", []).append(total)

@@ -28,7 +28,6 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @cache
 def compute_build_id() -> bytes:
-    """Return a digest of this build of duvet, Python, the installed packages and the user."""
     try:
         # An installed package changes only as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
@@ -76,8 +75,6 @@ class CacheFileState(StrEnum):
 
 
 class BlobStore:
-    """A folder with files for duvet's own use; files that are damaged, or not from this build, count as missing."""
-
     def __init__(self, folder: str = "") -> None:
         self.folder = folder
 
@@ -86,7 +83,6 @@ class BlobStore:
         return None if payload is None else decode_blob(payload, kind)
 
     def inspect(self, name: str) -> tuple[CacheFileState, int, bytes | None]:
-        """Return the state and the size of a file and, if it is good, its payload."""
         if not self.folder:
             return CacheFileState.FOREIGN, 0, None
         with suppress(OSError, UnreadableError):
@@ -108,7 +104,6 @@ class BlobStore:
         return CacheFileState.FOREIGN, 0, None
 
     def save(self, name: str, value: object) -> None:
-        """Store a value; do nothing if it can't be written."""
         path, ignore = os.path.join(self.folder, name), os.path.join(self.folder, IGNORE_FILE)
         ##= man/spec/cache.md#storage
         ##% duvet MUST NOT write to the cache or the index through a symbolic link.
@@ -232,8 +227,6 @@ class _StoredResult(msgspec.Struct, array_like=True):
 
 
 class DiskCache(Cache):
-    """A cache in the project's folder; a result is valid as long as everything that it depends on is unchanged."""
-
     def __init__(
         self,
         disk: DiskTree,
@@ -292,7 +285,6 @@ class DiskCache(Cache):
         return None if stored is None else decode_blob(stored.value, kind)
 
     def store(self, name: str, key: object, value: object) -> None:
-        """Store the result of a whole run, after recording the files that it wrote."""
         self.settle()
         self._store(name, key, self.tree.record, value)
 
@@ -381,7 +373,6 @@ class _ParsedFiles(Generic[Value]):
         self._new = 0  # Files that were parsed, or that no longer need a digest.
 
     def recall(self, paths: Iterable[str], key: str) -> Iterator[tuple[str, Value | None]]:
-        """Yield each path with its stored value, or with None if the file is new or may have changed."""
         rows, asked = self.rows(key), self._asked.setdefault(key, {})
         recall_stamp = self.tree.recall_stamp
         for path in paths:
@@ -402,7 +393,6 @@ class _ParsedFiles(Generic[Value]):
             self._asked.setdefault(key, {})[path] = (stamp, value)
 
     def save(self) -> None:
-        """Save the requested values if enough of them are new, or if most saved values were not requested."""
         known = sum(map(len, (self._rows or {}).values()))
         asked = sum(map(len, self._asked.values()))
         if self._new * _SHARE > asked or (known - asked) * 2 > known:

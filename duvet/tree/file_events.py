@@ -40,7 +40,6 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Drop unread events and, unless polling, watch only these folders, except those that can't be watched."""
         self.close()
         if self.polling:
             return
@@ -69,7 +68,7 @@ class FolderWatcher:
         raise DuvetError("can't watch for changes: folders are created and removed too fast")
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
-        """Wait for events and return them; None after `stop`."""
+        """Return None after `stop`."""
         if self.polling:
             # watchfiles can also poll, but it misses the second of two changes within a second.
             return None if stop.wait(self.seconds) else UNKNOWN_EVENTS
@@ -168,7 +167,7 @@ class InotifyDescriptor:
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Watch only these folders, except unreadable ones; raise FileNotFoundError if a folder no longer exists."""
+        """Raise FileNotFoundError if a folder no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:
@@ -184,7 +183,6 @@ class InotifyDescriptor:
         self.folders = folders
 
     def read(self) -> Iterable[FolderEvent]:
-        """Return the queued events without waiting; UNKNOWN_EVENTS if the queue overflowed."""
         found: list[FolderEvent] = []
         while self._closed.alive and not self.is_silent():
             for number, kind, name in _parse_events(os.read(self.handle, _SIZE)):

@@ -18,7 +18,7 @@ IS_FOLDER = "Is a directory (os error 21)"  # The message for a folder in place 
 
 
 class TreeEntry(Protocol):
-    """An entry of a folder; os.DirEntry implements this."""
+    """os.DirEntry implements this."""
 
     @property
     def name(self) -> str: ...
@@ -29,7 +29,6 @@ class TreeEntry(Protocol):
 
 
 def is_folder(entry: TreeEntry) -> bool:
-    """Return whether an entry is a folder or a symlink to one; False on a system error."""
     try:
         return entry.is_dir()
     except OSError:
@@ -45,7 +44,7 @@ class Tree(Protocol):
     def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
-        """Return whether the path exists; broken symlinks count, but not the folders of duvet's own data."""
+        """Return whether the path exists; a broken symlink does."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
         """Yield the entries of a folder in any order, none if it doesn't exist; raise UnreadableError for other faults."""
@@ -80,7 +79,6 @@ class DiskTree:
         return self.read_with_status(path)[0]
 
     def read_with_status(self, path: str) -> tuple[bytes, os.stat_result]:
-        """Return the bytes of a file, and its status just before reading."""
         handle, info = self.open_file(path)
         try:
             # A file object would query the size and the position again.
@@ -97,7 +95,6 @@ class DiskTree:
             os.close(handle)
 
     def open_file(self, path: str) -> tuple[int, os.stat_result]:
-        """Open a regular file, and return its descriptor and status; raise UnreadableError for anything else."""
         try:
             handle = os.open(self.at(path), _READ)
             info = os.fstat(handle)
@@ -228,8 +225,6 @@ def leads_into_folder(root: str, path: str) -> bool:
 
 
 class FolderMembership:
-    """Checks which paths lead into a folder; each parent folder is resolved only once."""
-
     def __init__(self, root: str, disk: DiskTree) -> None:
         self.root = os.path.realpath(root)
         self.disk = disk
@@ -262,7 +257,6 @@ def find_file_ending(path: str) -> str:
 
 
 def find_path_fault(path: str) -> str:
-    """Return why a path is not relative, portable and free of hidden names; empty if it is."""
     if path.startswith("/"):
         return "it is absolute"
     if len(path) > _LONGEST or re.search(f"[{SPECIAL_CHARACTERS}]", path):

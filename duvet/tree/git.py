@@ -86,7 +86,6 @@ class GitNode(Struct, frozen=True):
 
     @property
     def is_folder(self) -> bool:
-        """True for a folder or submodule; the files of a submodule belong to another repository."""
         return self.mode in (_FOLDER, _SUBMODULE)
 
 
@@ -96,7 +95,7 @@ class GitObjects:
         self._process: Popen[bytes] | None = None
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of an object, or None if this clone lacks it."""
+        """Return None if this clone lacks the object."""
         process = self._process = self._process or self.git.start("cat-file", "--batch", questions=True)
         assert process.stdin and process.stdout
         try:
@@ -136,7 +135,6 @@ class GitRepository:
         self.start = f"{root.rstrip('/')}/"  # The folder, with a slash at its end.
 
     def spelt(self, path: str) -> str:
-        """Return an absolute path in the form that the tree expects."""
         return path.removeprefix(self.start)
 
     def top(self, folder: str) -> str | None:
@@ -155,11 +153,9 @@ class GitRepository:
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
-        """Return the git folder that all working trees share; empty if `own` is empty."""
         return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
-        """Return the id of the checked-out commit; empty if there is no commit, or the id can't be read."""
         own = self.own(top)
         if not own:
             return ""
@@ -277,7 +273,7 @@ class GitTree:
         return self.disk.identity(place) if isinstance(place, str) else place.path
 
     def find(self, path: str, *, follow: bool = True) -> GitNode | str | None:
-        """Return the node in the revision, the path if duvet reads it from disk, or None if it doesn't exist."""
+        """Return a node of the revision, a path to read from disk instead, or None."""
         try:
             return self._locate(path, follow=follow)
         except (OSError, ValueError):

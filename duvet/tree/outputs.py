@@ -36,7 +36,6 @@ def is_unfinished(name: str) -> bool:
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove temporary files that killed runs left behind."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if is_abandoned(path := os.path.join(folder, name)):
@@ -45,7 +44,6 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = 3600) -> bool:
-    """Return whether a path is a temporary file that is older than `seconds`, or whose process has ended."""
     name = re.fullmatch(_UNFINISHED, os.path.basename(path), re.DOTALL)
     if name is None:
         return False
@@ -186,7 +184,6 @@ def _make_temporary_path(path: str) -> str:
 
 
 def is_stream(path: str) -> bool:
-    """Return whether a path is a device, pipe or open file, which is written to but never replaced."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):

@@ -97,7 +97,6 @@ class TreeRecord(Struct, array_like=True):
             self.unsteady[path] = None
 
     def merge(self, other: TreeRecord) -> None:
-        """Add another record; where answers differ, the record is no longer settled."""
         for stamps, more in ((self.files, other.files), (self.folders, other.folders)):
             for path in stamps.keys() & more.keys():
                 if not stamps[path].agrees(more[path]):
@@ -155,8 +154,6 @@ class FileChangedError(UnreadableError):
 
 
 class RecordedTree:
-    """Reads files on disk, and records each question with its answer."""
-
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
         """`pinned` maps files to content that replaces what is on disk; without `pinned`, the run never restarts."""
         self.disk = disk
@@ -170,7 +167,6 @@ class RecordedTree:
 
     @contextmanager
     def recording(self) -> Iterator[TreeRecord]:
-        """Record the questions within the block separately, and add them to the surrounding record."""
         around, inner = self.record, TreeRecord()
         self.record = inner
         try:
@@ -187,7 +183,6 @@ class RecordedTree:
             raise
 
     def read_again(self, path: str) -> bytes:
-        """Read a file once more; raise FileChangedError if it changed and the run can restart."""
         content = self._load(path)
         if self.seen[path] is None and self._can_restart:
             raise FileChangedError(path, content)
@@ -245,7 +240,6 @@ class RecordedTree:
         return absent
 
     def recall_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """If a file is unchanged, record it as read and return its current stamp; otherwise return None."""
         found = self.compare_stamp(path, stamp)
         if found is not None:
             self._note_stamp(path, found)
@@ -271,7 +265,7 @@ class RecordedTree:
         return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
     def note_written(self, path: str, content: bytes) -> FileStamp | None:
-        """Record a written file by its digest, and return its stamp; None if no regular file is there."""
+        """`content` is the digest of what was written."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
@@ -287,7 +281,6 @@ class RecordedTree:
         return stamp
 
     def note_removed(self, path: str) -> None:
-        """Forget a file that this run has removed, because the result doesn't depend on it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
@@ -339,7 +332,6 @@ class RecordedEnvironment(Mapping[str, str]):
 
 
 def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
-    """Return a digest of a variable, because its value may be secret; None if it isn't set."""
     value = environ.get(name)
     return None if value is None else digest_content(value.encode(errors="surrogateescape"))
 

@@ -34,7 +34,6 @@ class AnchorNames:
         self._counts = dict.fromkeys(_OWN.split(), 1)
 
     def new(self, wanted: str) -> str:
-        """Return the anchor, with a number appended if it is taken."""
         # Ids from Markdown may contain white space, which anchors must not; `?` begins filters.
         name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
@@ -110,7 +109,6 @@ class ReportPlaces(Struct, frozen=True):
     labels: dict[tuple[int, str], str] = {}  # The labels of sections that were needed so far.
 
     def label(self, specification: int, id: str) -> str:
-        """Return the label of a section, such as `RFC 8446, 4.1.2`, escaped and on one line."""
         found = self.labels.get((specification, id))
         if found is None:
             one = self.cited[specification]
@@ -123,7 +121,7 @@ class ReportPlaces(Struct, frozen=True):
 
 
 def assign_places(page: ReportData) -> ReportPlaces:
-    """Assign all anchors; an anchor depends only on the thing it names, unless two anchors would be equal."""
+    """An anchor depends only on the thing it names, unless two anchors would be equal."""
     names = AnchorNames()
     coverages = page.finished.trace.coverages
     cited = [coverage.specification for coverage in coverages]
@@ -174,7 +172,6 @@ def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) ->
 
 
 def format_section_title(specification: Specification, index: int) -> str:
-    """Return the title of a section, preceded by the section number in IETF text."""
     section = specification.sections[index]
     number = find_section_number(specification, section.anchors[-1] if section.anchors else section.id)
     if number:
@@ -187,7 +184,6 @@ def strip_backticks(title: str) -> str:
 
 
 def find_section_number(specification: Specification, id: str) -> str:
-    """Return the number of a section of IETF text, such as `4.1` or `Appendix A`; empty for any other section."""
     kind, _, number = id.partition("-")
     if specification.format is not Format.IETF or kind not in ("section", "appendix"):
         return ""

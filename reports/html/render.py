@@ -28,7 +28,6 @@ from duvet.trace.records import Total, compute_totals, group_totals, judge_run
 def make_next_views(
     page: anchors.ReportData, places: anchors.ReportPlaces
 ) -> list[tuple[anchors.StateLook, str, str, str, str]]:
-    """Return the state, link, place, text and reason of each requirement to work on next."""
     looks = {look.words: look for look in anchors.STATE_LOOKS}
     wanted = {row.text for row in page.next}
     found = {
@@ -52,7 +51,6 @@ _MOST = 8  # Maximum number of changes of one kind to show.
 
 
 def make_snapshot_groups(page: anchors.ReportData, places: anchors.ReportPlaces) -> list[tuple[object, ...]] | None:
-    """Group the changes by kind; None if there is no snapshot to compare with."""
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
@@ -88,7 +86,6 @@ COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
 ) -> list[dict[str, object]]:
-    """Group the totals by specification, with the overall total last if there are several specifications."""
     groups = group_totals(counted)
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
@@ -175,7 +172,6 @@ _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 
 
 def make_report_title(page: anchors.ReportData) -> str:
-    """Return the configured title, or one made from a link or the specifications, without local paths."""
     if page.title:
         return page.title
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):

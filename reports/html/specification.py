@@ -55,7 +55,6 @@ class ReferenceWriter:
         return f"<dl class=references>{''.join(groups)}</dl>"
 
     def counts(self, numbers: Iterable[int]) -> str:
-        """Return counts such as `1 implementation, 2 tests`; the first one links to its first citation."""
         found: dict[Kind, list[int]] = {}
         for number in numbers:
             found.setdefault(self.citations[number].kind, []).append(number)
@@ -162,7 +161,6 @@ class SectionMarker:
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
 
     def text(self, lines: SegmentsByLine) -> str:
-        """Return a section's text as HTML, without empty lines at its start and end."""
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show the text of a section with the line breaks of its specification, and link each
         ##% requirement in it to the requirement's details.
