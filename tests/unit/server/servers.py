@@ -96,25 +96,12 @@ def _burst(asked: Input, context: ProjectSnapshot) -> NoReturn:
 
 
 def _tool(name: str, handler: Callable[..., Any], output: object, scope: Scope = Scope.READER) -> QueryTool:
-    about = f"Test of {name}."
-    return QueryTool(
-        name=name, title=name.title(), description=about, input=Input, output=output, handler=handler, scope=scope
-    )
+    texts: Any = {"name": name, "title": name.title(), "description": f"Test of {name}."}
+    return QueryTool(**texts, input=Input, output=output, handler=handler, scope=scope)
 
 
-TOOLS = Registry(  # Tools that answer, list, fail, and change something.
-    [
-        EnabledPack(
-            Pack(
-                "made",
-                [
-                    _tool("twice", _twice, Twice),
-                    _tool("numbers", _numbers, tuple[Twice, ...]),
-                    _tool("refuse", _refuse, Twice),
-                    _tool("burst", _burst, Twice),
-                    _tool("repair", _twice, Twice, Scope.MAINTAINER),
-                ],
-            )
-        )
-    ]
-)
+MADE = [
+    *(_tool("twice", _twice, Twice), _tool("numbers", _numbers, tuple[Twice, ...]), _tool("refuse", _refuse, Twice)),
+    *(_tool("burst", _burst, Twice), _tool("repair", _twice, Twice, Scope.MAINTAINER)),
+]
+TOOLS = Registry([EnabledPack(Pack("made", MADE))])

@@ -70,16 +70,8 @@ class Stuck:
 
 
 def tool(name: str, handler: Any, scope: Scope = Scope.READER, **more: Any) -> Tool:
-    return Tool(
-        name=name,
-        title=name.title(),
-        description=f"Test of {name}.",
-        input=Words,
-        output=Said,
-        handler=handler,
-        scope=scope,
-        **more,
-    )
+    texts: Any = {"name": name, "title": name.title(), "description": f"Test of {name}."}
+    return Tool(**texts, input=Words, output=Said, handler=handler, scope=scope, **more)
 
 
 HANDLERS: Mapping[str, Any] = {
@@ -118,18 +110,12 @@ class Guesthouse:
     async def call(self, name: str, **arguments: object) -> object:
         return (await self.desk.call(name, arguments, Caller(progress=self._hear))).value
 
-    async def refusal(self, name: str, **arguments: object) -> tuple[str, str, str]:
-        try:
-            found = await self.call(name, **arguments)
-        except ToolError as error:
-            return error.code.value, error.message, error.hint
-        raise AssertionError(f"it answered {found}")
-
-    async def refusal_or_value(self, name: str, **arguments: object) -> object:
+    async def answer(self, name: str, **arguments: object) -> Any:
+        """Return the answer of a tool, or the code, message and hint of its refusal."""
         try:
             return await self.call(name, **arguments)
         except ToolError as error:
-            return error.code.value
+            return error.code.value, error.message, error.hint
 
     async def _hear(self, done: float, total: float | None, message: str) -> None:
         self.heard.append((done, total, message))

@@ -29,14 +29,14 @@ async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(co
     assert [one.code for one in guests.seen] == ["cancelled"] * MAX_STUCK_CALLS
     assert await guests.call("echo", words="on") == Said("on")
     await _cancel(guests, stuck, MAX_ABANDONED_CALLS - MAX_STUCK_CALLS)
-    assert (await guests.refusal("echo"))[1] == "echo does not answer"
+    assert (await guests.answer("echo"))[1] == "echo does not answer"
     stuck.door.set()
     # A cancelled call past its time limit is stuck.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck, time_limit=0.5)])
     await _cancel(guests, stuck, MAX_STUCK_CALLS)
     with anyio.fail_after(30):
-        while (await guests.refusal_or_value("echo")) != "upstream_error":
+        while (await guests.answer("echo")) == Said(""):
             await anyio.lowlevel.checkpoint()
     stuck.door.set()
 
@@ -58,7 +58,7 @@ async def test_a_tool_that_calls_itself_is_stopped_and_each_has_the_scopes_of_it
     context: ProjectSnapshot,
 ) -> None:
     guests = Guesthouse(context, GUESTS)
-    code, message, _ = await guests.refusal("itself")
+    code, message, _ = await guests.answer("itself")
     assert (code, message) == ("invalid_request", "the call to itself is nested too deeply; the limit is 8 levels")
     assert len(guests.seen) == 9
 
@@ -74,7 +74,7 @@ async def test_a_tool_that_calls_itself_is_stopped_and_each_has_the_scopes_of_it
 def test_threads_of_packs_do_not_keep_the_process_alive(context: ProjectSnapshot) -> None:
     stuck = Stuck()
     guests = Guesthouse(context, [tool("stuck", stuck)], seconds=0.01)
-    anyio.run(guests.refusal, "stuck")
+    anyio.run(guests.answer, "stuck")
     (thread,) = [one for one in threading.enumerate() if one.name.startswith("duvet guest")]
     assert thread.daemon
     stuck.door.set()
@@ -103,7 +103,7 @@ async def test_a_tool_that_misbehaves_has_failed(context: ProjectSnapshot, answe
     guests = Guesthouse(context, GUESTS)
     lines = []
     for name in MISBEHAVING:
-        told = await guests.refusal(name)
+        told = await guests.answer(name)
         lines.append("; ".join(filter(None, (*told, guests.seen[-1].code, guests.seen[-1].reason))))
         assert await guests.call("echo", words="on") == Said("on")
     answers.assert_match("\n".join(lines), "misbehaving.txt")
@@ -115,13 +115,13 @@ async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: P
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
     for _ in range(MAX_STUCK_CALLS):
-        assert await guests.refusal("stuck") == ("upstream_error", "stuck did not answer within 0.05 s", "")
+        assert await guests.answer("stuck") == ("upstream_error", "stuck did not answer within 0.05 s", "")
     told = ("upstream_error", "stuck does not answer", "earlier calls are still running; try again later")
-    assert await guests.refusal("stuck") == told
+    assert await guests.answer("stuck") == told
     assert (await guests.desk.call("coverage_summary", {}, Caller())).value
     stuck.door.set()
     with anyio.fail_after(30):
-        while (await guests.refusal_or_value("echo", words="on")) != Said("on"):
+        while (await guests.answer("echo", words="on")) != Said("on"):
             await anyio.lowlevel.checkpoint()
 
 
@@ -136,4 +136,4 @@ async def test_an_answer_that_comes_too_late_is_refused(context: ProjectSnapshot
 
     guests = Guesthouse(context, [tool("hold", hold, time_limit=5)], clock=lambda: now)
     assert await guests.call("hold", times=5) == Said("held")
-    assert await guests.refusal("hold", times=6) == ("upstream_error", "hold did not answer within 5 s", "")
+    assert await guests.answer("hold", times=6) == ("upstream_error", "hold did not answer within 5 s", "")

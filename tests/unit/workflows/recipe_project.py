@@ -20,24 +20,8 @@ from tests.unit.knowledge.stored_project import plain
 from tests.unit.tools.knowledge.knowledge_calls import Asking
 
 SHIPPED = ["daily-health", "release-prep", "stale-audit", "subsystem-freshness"]
-FILLED = """\
-name: brew
-variables: { tea: green, cups: 2, pot: null }
-steps:
-  - id: fill
-    tool: pot-fill
-    params: { value: { tea: "${vars.tea}", pot: "${vars.pot}" }, count: "${vars.cups}" }
-    expect: { result.value.tea: green, "items[1].number": 1 }
-    assert:
-      - { path: result.value.sugar, exists: false }
-      - { path: result.value.pot, equals: null }
-      - { path: result.value.tea, not_equals: black }
-    capture: [{ name: last, path: "result.items[1]" }]
-  - id: pour
-    tool: pot-hold
-    params: { value: "${captures.last.number} of ${steps.fill.result.items}" }
-outputs: { last: "${captures.last}", words: "${steps.pour.result.value}", cups: "${vars.cups}", status: "${steps.fill.status}" }
-"""
+FILES = Path(__file__).with_name("files")
+FILLED = (FILES / "brew.yaml").read_text()
 
 
 class Given(Struct, frozen=True):
@@ -109,7 +93,7 @@ class Kitchen(Asking):
         self, recipe: str, vars: Mapping[str, Any] | None = None, scopes: Collection[Scope] = frozenset(Scope)
     ) -> ToolAnswer:
         asked: dict[str, object] = {"recipe": recipe, **({} if vars is None else {"vars": vars})}
-        return self.answer("km-recipe-run", asked, "rest", scopes)
+        return self.answer("km-recipe-run", asked, "rest", scopes=frozenset(scopes))
 
     def run(self, recipe: str, /, **vars: Any) -> Any:
         return plain(tools.make_structured_content(self.start(recipe, vars)))

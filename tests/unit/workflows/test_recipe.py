@@ -6,30 +6,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
 from duvet.workflows.workflow import Workflow
 from tests.conftest import ROOT
-from tests.unit.workflows.recipe_project import Kitchen, steps
-
-WHOLE = """\
-version: 1
-name: release
-summary: Gets everything ready.
-variables: { profile: release, most: 5, share: 1.0, deep: true, only: [a], extra: { b: 1 }, who: null }
-steps:
-  - id: trigger-ingest
-    description: takes everything in
-    tool: km-ingest-trigger
-    params: { profile: "${vars.profile}", dry_run: false }
-    expect: { result.status: success }
-    assert:
-      - { path: "result.results[0]", exists: true, not_equals: null }
-      - { path: result.error, exists: false }
-      - { path: result.note, equals: null }
-    capture: [{ name: ingest_run, path: result.run }]
-    timeout_seconds: 60
-  - id: wait-ingest
-    wait: { tool: km-ingest-status, params: {}, until: { path: status, equals: ok }, interval_seconds: 10, timeout_seconds: 900 }
-  - { id: usual, wait: { tool: km-ingest-status, until: { path: status, not_equals: running } } }
-outputs: { run: "${captures.ingest_run}" }
-"""
+from tests.unit.workflows.recipe_project import FILES, Kitchen, steps
 
 
 def read(text: str) -> Workflow:
@@ -39,7 +16,7 @@ def read(text: str) -> Workflow:
 
 
 def test_a_recipe_becomes_a_workflow(snapshot: Snapshot) -> None:
-    found = read_recipe(WHOLE.encode(), "recipes/x.yaml", ORIGIN_FILE)
+    found = read_recipe((FILES / "release.yaml").read_bytes(), "recipes/x.yaml", ORIGIN_FILE)
     snapshot.snapshot_dir = ROOT / "tests/gold/workflows"
     snapshot.assert_match(json.format(json.encode(found.workflow)), "recipe.json")
     assert (found.name, found.problems) == ("release", ())
@@ -82,20 +59,7 @@ FAULTS: dict[str, str | bytes] = {
     "a list of variables": f"{CALL}variables: [a]\n",
     "a table of steps": "steps: { a: b }\noutputs: { a: '${vars.b}' }\n",
     "it calls itself": f"sumary: y\n{steps('{ id: go, tool: km-recipe-run, params: { recipe: brew } }')}",
-    "many faults": """\
-version: 2
-variables: { a: b }
-steps:
-  - { id: a, tool: pot-hlod }
-  - { id: b, tool: km-search, params: { qurey: "${vars.x}" } }
-  - { id: c, tool: pot-hold, assert: [{ path: x }, { path: "vars.y", exists: true }] }
-  - { id: d }
-  - { tool: pot-hold, params: { value: "${steps.d.result}" }, capture: [{ name: e }] }
-  - { id: a, wait: { tool: pot-hodl, params: { cuont: 1 }, until: { equals: "${captures.g}" } } }
-  - { id: f, tool: 3, params: 4, sumary: x, expect: { "captures.e": 1 } }
-  - 5
-outputs: { all: "${steps.none.result}" }
-""",
+    "many faults": (FILES / "faulty.yaml").read_bytes(),
 }
 
 

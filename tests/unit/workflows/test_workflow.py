@@ -4,7 +4,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import msgspec
 import pytest
-from msgspec import UNSET, json, to_builtins
+from msgspec import json, to_builtins
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
@@ -18,42 +18,8 @@ from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.workflow import Variable, Workflow, make_input_record
 from tests.conftest import ROOT
+from tests.unit.workflows.recipe_project import FILES
 from tests.unit.workflows.workflow_backend import World, echo, made_tool, states, tool, why, workflow
-
-WHOLE = """
-{
-  "description": "Finds and sums up.",
-  "variables": {"query": {"description": "What"}, "most": {"type": "integer", "default": 5}},
-  "steps": [
-    {
-      "id": "find", "tool": "search", "description": "looks", "params": {"query": "${vars.query}"},
-      "expect": {"total": 1}, "timeoutSeconds": 9,
-      "assert": [
-        {"path": "a", "equals": null}, {"path": "b", "notEquals": 1}, {"path": "c", "exists": false}
-      ],
-      "capture": [{"name": "first", "path": "result[0]"}]
-    },
-    {"id": "ask", "model": "summarize", "prompt": "Sum up", "system": "Be brief", "params": {"maxTokens": 9}},
-    {
-      "id": "wait", "timeoutSeconds": 60,
-      "wait": {
-        "tool": "look", "params": {"a": 1}, "until": {"path": "ok", "equals": true}, "intervalSeconds": 2,
-        "timeoutSeconds": 100
-      }
-    },
-    {"id": "again", "wait": {"tool": "look", "until": {"path": "ok", "exists": true}}}
-  ],
-  "outputs": {"text": "${steps.ask.result.text}"},
-  "timeoutSeconds": 100
-}
-"""
-
-
-def test_a_section_becomes_a_workflow(snapshot: Snapshot) -> None:
-    made = workflows.make_configured_workflow("sum", json.decode(WHOLE, type=WorkflowSection))
-    snapshot.snapshot_dir = ROOT / "tests/gold/workflows"
-    snapshot.assert_match(json.format(json.encode(made)), "section.json")
-
 
 pytestmark = pytest.mark.anyio
 VARIABLES = {
@@ -74,22 +40,21 @@ def flow(variables: dict[str, Variable] | None = None) -> Workflow:
 DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": {"b": 1}}
 
 
-def test_variables_are_typed_arguments(snapshot: Snapshot) -> None:
+async def test_a_section_becomes_a_workflow_and_its_variables_typed_arguments(snapshot: Snapshot) -> None:
     ##= man/spec/workflows.md#variables
     ##% Before the first step, the engine MUST reject missing and unknown variables, and values of the wrong type.
+    section = json.decode((FILES / "sum.json").read_bytes(), type=WorkflowSection)
+    snapshot.snapshot_dir = ROOT / "tests/gold/workflows"
+    snapshot.assert_match(json.format(json.encode(workflows.make_configured_workflow("sum", section))), "section.json")
     record = make_input_record(flow())
     schema = json.schema_components([record], ref_template="{name}")[1]["Input"]
-    snapshot.snapshot_dir = ROOT / "tests/gold/workflows"
     snapshot.assert_match(json.format(json.encode(schema)).decode(), "input.json")
     made: Any = msgspec.convert({"query": "tea"}, record)
     assert msgspec.to_builtins(made) == {"query": "tea", **DEFAULTS}
     again: Any = msgspec.convert({"query": "tea"}, record)
     assert getattr(made, "class") is not getattr(again, "class")
-
-
-async def test_arguments_come_by_name_or_as_a_record() -> None:
-    record = msgspec.convert({"query": "tea", "of-kinds": []}, make_input_record(flow()))
-    found = await run_workflow(flow(), record, World({"echo": echo}))
+    # Arguments come by name or as a record.
+    found = await run_workflow(flow(), msgspec.convert({"query": "tea", "of-kinds": []}, record), World({"echo": echo}))
     assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "of-kinds": []}}
     found = await run_workflow(flow(), {"query": "tea", "share": 2, "of-kinds": []}, World({"echo": echo}))
     assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "share": 2.0, "of-kinds": []}}
@@ -103,21 +68,12 @@ REFUSED: list[Mapping[str, object]] = [
 ]
 
 
-async def test_a_workflow_without_variables() -> None:
+async def test_no_variables_wrong_defaults_and_names() -> None:
     found = await run_workflow(flow({}), {"x" * 100_000: 1}, World({"echo": echo}))
     assert why(found)[3] == "it has no variables" and len(why(found)[2]) < 200
     assert (await run_workflow(flow({}), {}, World({"echo": echo}))).status == "success"
-
-
-async def test_a_default_has_the_type_of_its_variable() -> None:
-    wrong = {"n": Variable(Kind.INTEGER, "", "five")}
-    found = await run_workflow(flow(wrong), {}, World({"echo": echo}))
+    found = await run_workflow(flow({"n": Variable(Kind.INTEGER, "", "five")}), {}, World({"echo": echo}))
     assert why(found)[2] == "variable n must be an integer"
-    assert Variable().default is UNSET
-
-
-def test_a_workflow_is_the_tool_of_its_name() -> None:
-    assert (workflows.WORKFLOW_PREFIX, workflows.WORKFLOW_ALIAS_PREFIX) == ("workflow.", "workflow_")
     names = ("workflow.a", "workflow_a", "workflows", "a")
     assert [workflows.find_called_workflow(name) for name in names] == ["a", "a", "", ""]
 
@@ -141,21 +97,17 @@ async def test_the_record_of_a_run_conforms_to_the_schema(given: dict[str, Any],
     jsonschema.validate(to_builtins(found), output_schema(as_tool))
 
 
-FLOWS = {
-    "looks": workflow(tool("a", "km-search", params={"query": "tea"}), name="looks"),
-    "puts": workflow(tool("a", "km-upload", params={"source_path": "tea.md"}), name="puts"),
-    "runs": workflow(tool("a", "km-recipe-run", params={"recipe": "daily-health"}), name="runs"),
-    "within": workflow(tool("a", "workflow.puts"), name="within"),
-}
-
-
-@pytest.mark.parametrize(("name", "replaces"), [("looks", False), ("puts", True), ("runs", True), ("within", True)])
-def test_a_workflow_may_replace_something_if_one_of_its_tools_may(name: str, replaces: bool) -> None:
-    found = make_workflow_tools(FLOWS, [search_everything, upload_file, run_recipe_tool], ())
+def test_a_workflow_may_replace_something_if_one_of_its_tools_may() -> None:
+    flows = {
+        "looks": workflow(tool("a", "km-search", params={"query": "tea"}), name="looks"),
+        "puts": workflow(tool("a", "km-upload", params={"source_path": "tea.md"}), name="puts"),
+        "runs": workflow(tool("a", "km-recipe-run", params={"recipe": "daily-health"}), name="runs"),
+        "within": workflow(tool("a", "workflow.puts"), name="within"),
+    }
+    found = make_workflow_tools(flows, [search_everything, upload_file, run_recipe_tool], ())
     assert found.faults == {}
-    tools = [*EnabledPack(found.pack).tools(), run_recipe_tool]
-    told = {one.name: one.replaces for one in tools}
-    assert (told[f"workflow.{name}"], told["km-recipe-run"]) == (replaces, True)
+    replacing = {one.name for one in (*EnabledPack(found.pack).tools(), run_recipe_tool) if one.replaces}
+    assert replacing == {"workflow.puts", "workflow.runs", "workflow.within", "km-recipe-run"}
 
 
 async def test_wrong_variables_are_refused_before_any_step(problem_files: Snapshot) -> None:

@@ -1,7 +1,7 @@
 """Calls of the knowledge tools on real stores."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -24,15 +24,9 @@ from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
 from tests.unit.knowledge.stored_project import CLOCK, STORE, fill, plain
 from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
-EVERYBODY = frozenset(Scope)
 USUAL = IngestRule()
-CALLS: dict[str, dict[str, object]] = {
-    "km-graph-node": {"node_id": "Subsystem:Kettle"},
-    "km-graph-subsystem": {"name": "Kettle"},
-    "km-graph-search": {"term": "kettle"},
-    "km-coverage-summary": {},
-    "km-lifecycle-report": {},
-}
+CALLS: dict[str, dict[str, object]] = {"km-graph-node": {"node_id": "Subsystem:Kettle"}, "km-coverage-summary": {}}
+CALLS |= {"km-graph-subsystem": {"name": "Kettle"}, "km-graph-search": {"term": "kettle"}, "km-lifecycle-report": {}}
 STATUS = "km-ingest-status"
 
 
@@ -49,28 +43,17 @@ class Asking:
         self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreSection()))
         self.uploads = UploadRule()
         self.environ = {"PATH": os.environ["PATH"]}
-        self.maintenance = Maintenance(
-            lambda: self.knowledge.rules(),
-            lambda: self.uploads,
-            IngestSource,
-            self.environ,
-            lambda: CLOCK,
-            patience=0.1,
-        )
+        rules, uploads = (lambda: self.knowledge.rules()), (lambda: self.uploads)
+        self.maintenance = Maintenance(rules, uploads, IngestSource, self.environ, lambda: CLOCK, patience=0.1)
         own = {tools.KNOWLEDGE_SERVICE: self.knowledge, tools.MAINTENANCE_SERVICE: self.maintenance}
         environment = ToolEnvironment(services={**own, **services})
         self.desk = ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), environment)
 
     def answer(
-        self,
-        tool: str,
-        arguments: dict[str, object] | None = None,
-        face: str = "library",
-        scopes: Iterable[Scope] = EVERYBODY,
-        **more: Any,
+        self, tool: str, arguments: dict[str, object] | None = None, face: str = "library", **more: Any
     ) -> ToolAnswer:
         """Return the tool's answer, after checking it against the tool's schema."""
-        caller = Caller(face=face, scopes=frozenset(scopes), **more)
+        caller = Caller(face=face, **{"scopes": frozenset(Scope), **more})
         found = anyio.run(self.desk.call, tool, arguments or {}, caller)
         validate(plain(tools.make_structured_content(found)), output_schema(self.desk.registry.require(tool)))
         return found

@@ -180,7 +180,7 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
 
     asked = "Vote on a result with km-feedback-submit, this request_id and the result's chunk_id"
     assert prompt(known) == asked
-    assert prompt(known, scopes=[Scope.READER]) is None
+    assert prompt(known, scopes=frozenset([Scope.READER])) is None
     assert prompt(known, "zymurgy") is None
     foreign = EnabledPack(Pack("votes", [one for one in EnabledPack(KNOWLEDGE).tools() if one.name == FEEDBACK]))
     without = EnabledPack(KNOWLEDGE, switches={FEEDBACK: False})
