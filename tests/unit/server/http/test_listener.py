@@ -3,8 +3,6 @@ import json
 import socket
 import time
 from collections.abc import Awaitable
-from contextlib import suppress
-from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
@@ -39,11 +37,8 @@ def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
     }
     found = {text: parse_address(text) for text in addresses}
     assert {text: (one.host, one.port, one.authority) for text, one in found.items()} == addresses
-    wrong = (
-        *("", ":", ":80", "localhost", "localhost:", "::1:80", "[::1]", "[localhost]:80", "a b:80", "1:65536", "-1"),
-        "٣",
-    )
-    for text in wrong:
+    wrong = ["", ":", ":80", "localhost", "localhost:", "::1:80", "[::1]", "[localhost]:80", "a b:80", "1:65536", "-1"]
+    for text in (*wrong, "٣"):
         with pytest.raises(QueryError) as caught:
             parse_address(text)
         assert str(caught.value) == f"{text!r} is not an address"
@@ -78,14 +73,12 @@ def test_an_address_that_is_not_free_is_an_error() -> None:
             assert caught.value.hint == hint
 
 
-class RecordingTransport:
+class RecordingTransport(asyncio.Transport):
     def __init__(self) -> None:
+        super().__init__()
         self.told: list[Any] = []
 
-    def get_extra_info(self, name: str) -> None:
-        """Return None, because there is no socket."""
-
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         self.told.append(data)
 
     def close(self) -> None:
@@ -94,7 +87,7 @@ class RecordingTransport:
 
 async def test_writes_of_one_iteration_are_sent_together() -> None:
     transport = RecordingTransport()
-    coalescing = CoalescingTransport(cast(asyncio.Transport, transport))
+    coalescing = CoalescingTransport(transport)
     coalescing.write(b"head")
     coalescing.write(b"body")
     assert transport.told == []
@@ -145,33 +138,28 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
                 await anyio.lowlevel.checkpoint()
             served.leave()
     ending = ("upstream_error", "The server is shutting down", "try again later")
-    assert {how: one.json() for how, one in found.items()} == {
-        "rest": web.refused(*ending),
-        "mcp": web.error_of(*ending),
-    }
+    told = {"rest": web.refused(*ending), "mcp": web.error_of(*ending)}
+    assert {how: one.json() for how, one in found.items()} == told
     assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
     assert waiting.given_up.is_set()
 
 
 async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
     body = json.dumps({"tool": "coverage_summary"}).encode()
-    sent = b"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-
-    async def received(client: socket.socket) -> bytes:
-        return await asyncio.get_running_loop().sock_recv(client, 1 << 16)
-
+    call = b"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    loop = asyncio.get_running_loop()
     with anyio.fail_after(web.LONGEST):
         async with web.running(server) as (where, served):
             with socket.create_connection(where) as client:
                 client.setblocking(False)
                 client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                assert (await received(client)).startswith(b"HTTP/1.1 200 ")
+                assert (await loop.sock_recv(client, 1 << 16)).startswith(b"HTTP/1.1 200 ")
                 # The server then checks whether to stop before it reads anything, as it does every 0.1 s.
                 time.sleep(0.3)  # noqa: ASYNC251
                 await anyio.lowlevel.checkpoint()
-                client.send(sent)
+                client.send(call)
                 served.leave()
-                assert (await received(client)).startswith(b"HTTP/1.1 200 ")
+                assert (await loop.sock_recv(client, 1 << 16)).startswith(b"HTTP/1.1 200 ")
 
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
@@ -189,10 +177,8 @@ async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
                 served.leave()
                 found = web.messages_in("\n".join([line async for line in lines]))
                 assert await older.aread() == b""
-    assert [(one.get("id"), one.get("method")) for one in found] == [
-        (None, "notifications/subscriptions/acknowledged"),
-        ("mine", None),
-    ]
+    acknowledged = (None, "notifications/subscriptions/acknowledged")
+    assert [(one.get("id"), one.get("method")) for one in found] == [acknowledged, ("mine", None)]
 
 
 async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> None:
@@ -207,10 +193,7 @@ async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> N
             # The connection is accepted before that of a later client.
             assert (await client.get("/health")).status_code == 200
             served.leave()
-            found = b""
-            with suppress(anyio.EndOfStream):
-                while True:
-                    found += await stream.receive()
+            found = b"".join([part async for part in stream])
     assert found.startswith(b"HTTP/1.1 503 ") and b"The server is shutting down" in found
     assert b"connection: close\r\n" in found
 

@@ -113,21 +113,17 @@ def test_an_error_is_short_and_does_not_reveal_folders_above_the_project() -> No
 
 @pytest.mark.parametrize("name", [SHORT, "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", DATATRACKER])
 def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> None:
+    other = "Change the specification to the value of `nearest`, and add one of its sections: spec#section."
     for section, nearest, step in (
         ("section-2", f"{URL}#section-2", "Change the target to the value of `nearest`."),
-        (
-            "section-99",
-            URL,
-            "Change the specification to the value of `nearest`, and add one of its sections: spec#section.",
-        ),
+        ("section-99", URL, other),
     ):
         found, told = answer(BY_URL, "validate_citation", citation=f"//= {name}#{section}")
         assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
     # Also where it is cited already.
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
-    assert verdict(f"//= {URL}.txt#section-2", context) == odd(
-        f"this target counts as a separate specification; begin it with {URL}"
-    )
+    separate = f"this target counts as a separate specification; begin it with {URL}"
+    assert verdict(f"//= {URL}.txt#section-2", context) == odd(separate)
     assert verdict(f"//= {URL}#section-2", context) == VALID
 
 
@@ -189,15 +185,6 @@ def test_any_text_gets_a_verdict(text: str) -> None:
         assert error.code is ErrorCode.INVALID_REQUEST
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> ProjectSnapshot:
-    """Make a project on disk, with files around it that clients must not read."""
-    (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
-    folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
-    (folder / "link.md").symlink_to(tmp_path / "secret.md")
-    return context_in(folder)
-
-
 HIDDEN = [
     *("../secret.md", "{}/secret.md", "{}/none.md", "../tea/../secret.md", "tea.md/../../secret.md", "link.md"),
     *(".env.md", "%2e%2e/secret.md", "..\\secret.md", "secret.md\0.md", "file:///etc/passwd"),
@@ -205,16 +192,16 @@ HIDDEN = [
 ]
 
 
-def test_nothing_outside_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
+def test_nothing_outside_the_project_is_read_or_downloaded(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
+    folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    elsewhere = context_in(folder)
     for name in [one.format(tmp_path) for one in HIDDEN]:
         found = verdict(f"//= {name}#secret\n//# The key MUST be 41.", elsewhere)
         assert found["error"].startswith(("Specification not found: ", "URL not found: "))
         assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name, "")
-
-
-def test_any_file_of_the_project_can_be_cited_and_nothing_is_downloaded(
-    elsewhere: ProjectSnapshot, tmp_path: Path
-) -> None:
+    # Any file of the project can be cited.
     assert verdict("//= other.md#other", elsewhere) == VALID
     missing = {"error": 'Section not found: missing section "others" in other.md', "nearest": "other.md#other"}
     assert verdict("//= other.md#others", elsewhere) == {"valid": False, **missing}
@@ -240,7 +227,6 @@ MANY = [f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
         ([GOOD, BAD, "//= invalid", "tea.md#sugar"], f"2 of 4 invalid: numbers 2, 3. {USE_NEAREST}"),
         (MANY, f"50 of 50 invalid: numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. {CALL_EACH}"),
     ],
-    ids=["one", "two", "some invalid", "many invalid"],
 )
 def test_each_of_several_citations_is_judged_in_order(given: list[str], step: str) -> None:
     found, told = answer(TEA, "validate_citations", citations=given)

@@ -10,6 +10,7 @@ from duvet.tools.tool import MAX_PAGE_BYTES
 from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.tools.tool_calls import TEA, answer, ask, context_of, describe_calls, refusal, value
 
+CUP = "/specifications/tea/sections/cup/requirements/2c79658776d2"
 HANDLING, HOT = "fe96266417b9", "8715a7930e03"
 DELIVERED = f"/specifications/rfc2324/sections/section-2.1.1/requirements/{HOT}"
 COVERED = f"/specifications/pot/sections/lid/requirements/{HOT}"
@@ -44,9 +45,6 @@ def test_a_search_can_be_continued(context: ProjectSnapshot) -> None:
     assert [*rows, *value(context, "search_requirements", query="lid", cursor=cursor)] == whole
     refused = refusal(context, "search_requirements", query="pot", cursor=cursor)
     assert refused[:2] == ("invalid_request", "the cursor does not belong to this list")
-
-
-CUP = "/specifications/tea/sections/cup/requirements/2c79658776d2"
 
 
 def test_a_requirement_is_found_by_any_reference(answers: Snapshot) -> None:

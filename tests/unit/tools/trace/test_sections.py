@@ -2,7 +2,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
@@ -14,6 +13,7 @@ from tests.tokens import MOST, tokens
 from tests.unit.tools.tool_calls import FILES, TEA, answer, ask, context_in, context_of, describe_calls, value
 
 COVERAGE, SECTION, RESOLVE = "coverage_summary", "get_section", "resolve_spec_id"
+CUP = {"reference": "tea.md#cup"}
 
 
 def test_specifications_and_sections_are_found_by_any_name(context: ProjectSnapshot, answers: Snapshot) -> None:
@@ -27,9 +27,6 @@ def test_specifications_and_sections_are_found_by_any_name(context: ProjectSnaps
     answers.assert_match("\n".join(found), "sections.txt")
     for name in ("tea#cup", "cup", "/specifications/tea/sections/cup", "2c79658776d2", "src/pot.rs:14"):
         assert answer(TEA, SECTION, reference=name) == answer(TEA, SECTION, **CUP)
-
-
-CUP = {"reference": "tea.md#cup"}
 
 
 def make_many_specifications(count: int) -> dict[str, str]:
@@ -72,9 +69,7 @@ def test_a_long_section_comes_in_parts() -> None:
     found, step = answer(LONG, SECTION, reference="tea#cup", offset=1_000_000)
     assert step == "offset=1000000 is past the end of the text, which has 42 characters."
     assert found["content"] == "" and "next_offset" not in found
-
-
-def test_a_dump_of_octets_is_cut_earlier_than_words() -> None:
+    # A dump of octets is cut earlier than words.
     dump = "\n".join(" ".join(f"{(line * 16 + octet) * 37 % 256:02x}" for octet in range(16)) for line in range(400))
     tea = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{dump}\n"})
     content = value(tea, SECTION, reference="tea#sugar")["content"]
@@ -95,24 +90,19 @@ SPELLINGS = [
     *("urn:ietf:rfc:2324", "RFC 2324", "rfc2324", "RFC-2324", " rfc 2324#section-2 ", "/specifications/rfc2324"),
     "duvet:///specifications/rfc2324/sections/section-2.1",
 ]
+LISTS: dict[str, dict[str, Any]] = {"list_uncited_requirements": {}, "get_prioritized_requirements": {}, COVERAGE: {}}
+LISTS["search_requirements"] = {"query": "coffee"}
 
 
-@pytest.mark.parametrize("url", SPELLINGS)
-def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -> None:
-    assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
-    for tool, more in {
-        "list_uncited_requirements": {},
-        "get_prioritized_requirements": {},
-        "coverage_summary": {},
-        "search_requirements": {"query": "coffee"},
-    }.items():
-        assert value(context, tool, spec=url, **more) == value(context, tool, spec="rfc2324", **more) != []
-    if "/specifications/" not in url:
-        name = url.partition("#")[0].strip()
-        assert value(context, SECTION, reference=f"{name}#section-2.1")["id"] == "section-2.1"
-
-
-def test_a_path_is_known_in_every_spelling(tmp_path: Path) -> None:
+def test_a_specification_is_known_in_every_spelling(context: ProjectSnapshot, tmp_path: Path) -> None:
+    expected = {tool: value(context, tool, spec="rfc2324", **more) for tool, more in LISTS.items()}
+    assert [] not in expected.values()
+    for url in SPELLINGS:
+        assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
+        assert {tool: value(context, tool, spec=url, **more) for tool, more in LISTS.items()} == expected, url
+        if "/specifications/" not in url:
+            name = url.partition("#")[0].strip()
+            assert value(context, SECTION, reference=f"{name}#section-2.1")["id"] == "section-2.1"
     context, root = context_in(make(tmp_path, FILES)), tmp_path.as_posix()
     spellings = ["docs/pot.md", "./docs/pot.md", "docs/pot.md#lid", "docs\\pot.md", "docs/../docs/pot.md", "Pot", "pot"]
     for url in [*spellings, f"{root}/docs/pot.md", f"file://{root}/docs/pot.md#lid"]:
