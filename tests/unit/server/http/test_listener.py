@@ -3,6 +3,7 @@ import json
 import socket
 import time
 from collections.abc import Awaitable
+from typing import Any
 
 import anyio
 import anyio.lowlevel
