@@ -196,35 +196,33 @@ def test_hostile_sources_stay_inside_their_marks() -> None:
 KNOWN = range(1, 4)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown", "named", "made_up"),
-    [
-        ("Warm it [1].", "Warm it [1].", {1}, ()),
-        ("Warm it[1][2].", "Warm it[1][2].", {1, 2}, ()),
-        ("Warm it [1, 3].", "Warm it [1][3].", {1, 3}, ()),
-        ("Warm it [1-3].", "Warm it [1][2][3].", {1, 2, 3}, ()),
-        ("Warm it [1\u20139].", "Warm it [1][2][3].", {1, 2, 3}, ("4", "5", "6", "7", "8", "9")),
-        ("Warm it [3-1].", "Warm it [3][1].", {1, 3}, ()),
-        ("Warm it [9].", "Warm it.", set(), ("9",)),
-        ("Warm it [2] [9].", "Warm it [2].", {2}, ("9",)),
-        ("Warm it [9, 2; 9].", "Warm it [2].", {2}, ("9",)),
-        ("Warm it [0] [007] [01].", "Warm it [1].", {1}, ("0", "7")),
-        ("Warm it [Source 2] [^3] [#9] [sources 1, 8].", "Warm it [2] [3] [1].", {1, 2, 3}, ("9", "8")),
-        ("Warm it \u30101\u3011\u30109\u3011.", "Warm it [1].", {1}, ("9",)),
-        ("See [1](https://evil.example) and [9](x).", "See [1] and.", {1}, ("9",)),
-        ("[" + "9" * 999 + "]", "", set(), ("9" * 12,)),
-        ("Set `a[9]`:\n```\nb[8] = [7]\n```\n", "Set `a[9]`:\n```\nb[8] = [7]\n```", set(), ()),
-        ("No end ```x[9]", "No end ```x[9]", set(), ()),
-        ("A list [a] [] [1a] [-1] [ 1 ] (9) [\u0661]", "A list [a] [] [1a] [-1] [ 1 ] (9) [\u0661]", set(), ()),
-        ("", "", set(), ()),
-    ],
-)
-def test_source_numbers_are_read_from_an_answer(
-    text: str, shown: str, named: set[int], made_up: tuple[str, ...]
-) -> None:
+NUMBERED: list[tuple[str, str, set[int], tuple[str, ...]]] = [
+    ("Warm it [1].", "Warm it [1].", {1}, ()),
+    ("Warm it[1][2].", "Warm it[1][2].", {1, 2}, ()),
+    ("Warm it [1, 3].", "Warm it [1][3].", {1, 3}, ()),
+    ("Warm it [1-3].", "Warm it [1][2][3].", {1, 2, 3}, ()),
+    ("Warm it [1\u20139].", "Warm it [1][2][3].", {1, 2, 3}, ("4", "5", "6", "7", "8", "9")),
+    ("Warm it [3-1].", "Warm it [3][1].", {1, 3}, ()),
+    ("Warm it [9].", "Warm it.", set(), ("9",)),
+    ("Warm it [2] [9].", "Warm it [2].", {2}, ("9",)),
+    ("Warm it [9, 2; 9].", "Warm it [2].", {2}, ("9",)),
+    ("Warm it [0] [007] [01].", "Warm it [1].", {1}, ("0", "7")),
+    ("Warm it [Source 2] [^3] [#9] [sources 1, 8].", "Warm it [2] [3] [1].", {1, 2, 3}, ("9", "8")),
+    ("Warm it \u30101\u3011\u30109\u3011.", "Warm it [1].", {1}, ("9",)),
+    ("See [1](https://evil.example) and [9](x).", "See [1] and.", {1}, ("9",)),
+    ("[" + "9" * 999 + "]", "", set(), ("9" * 12,)),
+    ("Set `a[9]`:\n```\nb[8] = [7]\n```\n", "Set `a[9]`:\n```\nb[8] = [7]\n```", set(), ()),
+    ("No end ```x[9]", "No end ```x[9]", set(), ()),
+    ("A list [a] [] [1a] [-1] [ 1 ] (9) [\u0661]", "A list [a] [] [1a] [-1] [ 1 ] (9) [\u0661]", set(), ()),
+    ("", "", set(), ()),
+]
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_source_numbers_are_read_from_an_answer(case: tuple[str, str, set[int], tuple[str, ...]]) -> None:
     ##= man/spec/ask.md#answers
     ##% `duvet ask` MUST remove references to nonexistent sources from an answer, and warn about them.
-    assert ask.check_source_numbers(text, KNOWN) == (shown, named, made_up)
+    assert ask.check_source_numbers(case[0], KNOWN) == case[1:]
 
 
 @pytest.mark.parametrize("part", ["[1,", "[[[", "1,1", "```", "[1](", "   ", "[1-999]"])

@@ -30,25 +30,22 @@ HEADERS: dict[str, dict[str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "path", "reply", "body"),
-    [
-        ("openai", "/v1/chat/completions", FINE, {"messages": [{"role": "system", "content": "Be brief."}, *SAID]}),
+async def test_requests_have_the_format_of_the_provider(wire: Wire) -> None:
+    brief = {"role": "system", "content": "Be brief."}
+    for kind, path, reply, body in (
+        ("openai", "/v1/chat/completions", FINE, {"messages": [brief, *SAID]}),
         ("anthropic", "/v1/messages", anthropic_says("Hi"), {"system": "Be brief.", "messages": SAID}),
-    ],
-)
-async def test_requests_have_the_format_of_the_provider(
-    kind: str, path: str, reply: Reply, body: dict[str, Any], wire: Wire
-) -> None:
-    async with one(wire, reply, kind=kind, apiKey="$K") as made:
-        assert await made.ask(**FULL) == ModelResponse("Hi", "one", "small", USAGE)
-    async with one(wire, reply, kind=kind) as made:
-        await made.ask("Hi")
-    full, little = wire.asked
-    assert (full.method, full.path, full.body) == ("POST", path, {**LIMITS, **body})
-    assert {name: full.headers.get(name) for name in HEADERS[kind]} == HEADERS[kind]
-    assert little.body == LITTLE
-    assert {"authorization", "x-api-key", "cookie"}.isdisjoint(little.headers)
+    ):
+        wire.asked.clear()
+        async with one(wire, reply, kind=kind, apiKey="$K") as made:
+            assert await made.ask(**FULL) == ModelResponse("Hi", "one", "small", USAGE)
+        async with one(wire, reply, kind=kind) as made:
+            await made.ask("Hi")
+        full, little = wire.asked
+        assert (full.method, full.path, full.body) == ("POST", path, {**LIMITS, **body})
+        assert {name: full.headers.get(name) for name in HEADERS[kind]} == HEADERS[kind]
+        assert little.body == LITTLE
+        assert {"authorization", "x-api-key", "cookie"}.isdisjoint(little.headers)
 
 
 class RecordingClient(ProviderClient):

@@ -18,7 +18,6 @@ from tests.tokens import MOST, tokens
 from tests.unit.tools import tool_calls
 
 USUAL = Registry()
-GOLD = ROOT / "tests" / "gold" / "prompts"
 WARM = "1dd64a535306"
 
 
@@ -40,27 +39,26 @@ def tea() -> ProjectSnapshot:
     return context_of()
 
 
-@pytest.mark.parametrize(
-    ("file", "name", "given"),
-    [
-        ("implement", "implement_requirement", {"requirement": WARM}),
-        ("test", "write_test", {"requirement": "a541"}),
-        ("review", "review_citations", {}),
-        ("review_spec", "review_citations", {"spec": "rfc7168"}),
-        ("review_file", "review_citations", {"file": "tests"}),
-        ("triage", "triage_uncited", {}),
-        ("triage_level", "triage_uncited", {"spec": "tea.md", "level": "MAY"}),
-        ("section", "explain_section", {"section": "rfc7168#section-2"}),
-        ("section_empty", "explain_section", {"section": "/specifications/tea/sections/sugar"}),
-    ],
-)
-def test_the_text_of_each_prompt(
-    file: str, name: str, given: dict[str, str], tea: ProjectSnapshot, snapshot: Snapshot
-) -> None:
+PROMPTS: dict[str, tuple[str, dict[str, str]]] = {
+    "implement": ("implement_requirement", {"requirement": WARM}),
+    "test": ("write_test", {"requirement": "a541"}),
+    "review": ("review_citations", {}),
+    "review_spec": ("review_citations", {"spec": "rfc7168"}),
+    "review_file": ("review_citations", {"file": "tests"}),
+    "triage": ("triage_uncited", {}),
+    "triage_level": ("triage_uncited", {"spec": "tea.md", "level": "MAY"}),
+    "section": ("explain_section", {"section": "rfc7168#section-2"}),
+    "section_empty": ("explain_section", {"section": "/specifications/tea/sections/sugar"}),
+}
+
+
+@pytest.mark.parametrize("file", PROMPTS)
+def test_the_text_of_each_prompt(file: str, tea: ProjectSnapshot, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, its state, its citations with the code around them, and the
     ##% comments to write.
-    snapshot.snapshot_dir = GOLD
+    snapshot.snapshot_dir = ROOT / "tests/gold/prompts"
+    name, given = PROMPTS[file]
     snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")
 
 
@@ -173,33 +171,21 @@ def test_a_wrong_argument_is_refused(tea: ProjectSnapshot, problem_files: Snapsh
     problem_files.assert_match("\n".join(lines), "prompts.txt")
 
 
-@pytest.fixture(scope="module")
-def large() -> ProjectSnapshot:
-    many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
+def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out() -> None:
+    many = "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
     wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
     cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300
-    return context_of(**{"tea.md": TEA + many[8:], "src/pot.rs": wrong, "src/cited.rs": cited})
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "said"),
-    [
-        ("triage_uncited", {}, "more are omitted here: decide"),
-        ("review_citations", {}, "more are omitted here: fix"),
-        ("explain_section", {"section": "tea#all"}, "more lines are omitted here"),
-        (
-            "implement_requirement",
-            {"requirement": make_text_id("The pot number 1 MUST be warm.")},
-            r"more are omitted here: see `get_requirement` \(`duvet show",
-        ),
-    ],
-)
-def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
-    name: str, given: dict[str, str], said: str, large: ProjectSnapshot
-) -> None:
-    text = text_of(name, large, **given)
-    assert re.search(rf"^\d+ {said}", text, re.MULTILINE)
-    assert tokens(text) < MOST
+    large = context_of(**{"tea.md": f"{TEA}## All\n\n{many}", "src/pot.rs": wrong, "src/cited.rs": cited})
+    more = r"more are omitted here: see `get_requirement` \(`duvet show"
+    for name, given, said in (
+        (TRIAGE, {}, "more are omitted here: decide"),
+        (REVIEW, {}, "more are omitted here: fix"),
+        (EXPLAIN, {"section": "tea#all"}, "more lines are omitted here"),
+        ("implement_requirement", {"requirement": make_text_id("The pot number 1 MUST be warm.")}, more),
+    ):
+        text = text_of(name, large, **given)
+        assert re.search(rf"^\d+ {said}", text, re.MULTILINE)
+        assert tokens(text) < MOST
 
 
 def test_each_comment_style_is_shown_once() -> None:

@@ -54,9 +54,7 @@ async def test_records_are_made_in_a_thread_of_the_pack(context: ProjectSnapshot
     assert isinstance(await Guesthouse(context, [one]).call("slow"), Slow)
 
 
-async def test_a_tool_that_calls_itself_is_stopped_and_each_has_the_scopes_of_its_caller(
-    context: ProjectSnapshot,
-) -> None:
+async def test_a_tool_that_calls_itself_is_stopped_and_has_the_scopes_of_its_caller(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.answer("itself")
     assert (code, message) == ("invalid_request", "the call to itself is nested too deeply; the limit is 8 levels")

@@ -81,11 +81,10 @@ def format_value(value: object) -> str:
     return json.format(json.encode(value)).decode()
 
 
-def describe_calls(
-    call: Callable[[str, dict[str, object]], ToolAnswer],
-    calls: Iterable[tuple[str, dict[str, Any]]],
-    show: Callable[[object], str] = format_value,
-) -> str:
+Call = tuple[str, dict[str, Any]]
+
+
+def describe_calls(call: Callable[..., ToolAnswer], calls: Iterable[Call], show: Any = format_value) -> str:
     """Return each call with its answer, whole or as shown, or with the code, message and hint of its refusal."""
     lines = []
     for tool, arguments in calls:

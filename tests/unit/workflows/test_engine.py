@@ -256,25 +256,20 @@ def taking(seconds: float, clock: Clock, error: Exception | None = None) -> Worl
     return World({"echo": slow})
 
 
-@pytest.mark.parametrize(
-    ("limits", "limit", "step", "message", "calls"),
-    [
+async def test_a_step_and_a_workflow_have_time_limits() -> None:
+    for limits, limit, step, message, calls in (
         ((4, 3.5, None), 600, "b", "the step took longer than 3.5 s", [4, 3.5]),
         ((None, None, None), 7, "b", "the workflow took longer than 7 s", [7, 3]),
         ((None, None, None), 8, "c", "the workflow took longer than 8 s", [8, 4]),
-    ],
-)
-async def test_a_step_and_a_workflow_have_time_limits(
-    limits: tuple[float | None, ...], limit: float, step: str, message: str, calls: list[float]
-) -> None:
-    ##= man/spec/workflows.md#steps
-    ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
-    clock = Clock()
-    world = taking(4, clock)
-    steps = (tool(id, time_limit=one) for id, one in zip("abc", limits, strict=True))
-    found = await ran(*steps, world=world, clock=clock, time_limit=limit)
-    assert why(found) == ("timeout", step, message, "", "")
-    assert [limit for _, _, limit in world.calls] == calls
+    ):
+        ##= man/spec/workflows.md#steps
+        ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
+        clock = Clock()
+        world = taking(4, clock)
+        steps = (tool(id, time_limit=one) for id, one in zip("abc", limits, strict=True))
+        found = await ran(*steps, world=world, clock=clock, time_limit=limit)
+        assert why(found) == ("timeout", step, message, "", "")
+        assert [limit for _, _, limit in world.calls] == calls
 
 
 async def test_a_tool_that_fails_after_its_time_limit_or_hangs_is_a_timeout() -> None:

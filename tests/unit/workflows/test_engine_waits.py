@@ -75,50 +75,40 @@ async def test_a_wait_goes_on_while_nobody_answers() -> None:
     assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: vars.x does not exist")
 
 
-@pytest.mark.parametrize(
-    ("answer", "limit", "slept", "seconds", "reason"),
-    [
+async def test_a_wait_asks_a_last_time_before_its_time_is_up() -> None:
+    for end, slept in ((4, [1.5]), (5, [2]), (8, [5]), (9, [5, 0.75]), (12, [5, 3])):
+        found, _, clock = await waited(*[NO] * len(slept), OK, limit=end)
+        assert (found.status, clock.slept) == ("success", slept)
+        clock = Clock()
+        found = await ran(waiting(limit=end), world=World({"look": lambda _: NO}), clock=clock)
+        assert (why(found)[0], clock.seconds) == ("timeout", end - 0.5)
+    for answer, limit, slept, seconds, reason in (
         (NO, 30, [5, 5, 5, 5, 3], 29, f"6 calls: {WANTED}"),
         (AWAY, 5, [2], 4, "2 calls: look: nobody answers"),
         (AWAY, 0.9, [], 1, "1 call: look: nobody answers"),
-    ],
-)
-async def test_a_wait_that_takes_too_long_is_a_timeout(
-    answer: object, limit: float, slept: list[float], seconds: float, reason: str
-) -> None:
-    found, _, clock = await waited(*[answer] * 9, limit=limit)
-    assert why(found) == ("timeout", "wait", f"condition not met after {reason}", "", "")
-    assert states(found)[1] == ("next", "skipped", "")
-    assert (clock.slept, clock.seconds) == (slept, seconds)
+    ):
+        found, _, clock = await waited(*[answer] * 9, limit=limit)
+        assert why(found) == ("timeout", "wait", f"condition not met after {reason}", "", "")
+        assert states(found)[1] == ("next", "skipped", "")
+        assert (clock.slept, clock.seconds) == (slept, seconds)
 
 
-@pytest.mark.parametrize(("limit", "slept"), [(4, [1.5]), (5, [2]), (8, [5]), (9, [5, 0.75]), (12, [5, 3])])
-async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept: list[float]) -> None:
-    found, _, clock = await waited(*[NO] * len(slept), OK, limit=limit)
-    assert (found.status, clock.slept) == ("success", slept)
-    clock = Clock()
-    found = await ran(waiting(limit=limit), world=World({"look": lambda _: NO}), clock=clock)
-    assert (why(found)[0], clock.seconds) == ("timeout", limit - 0.5)
+SLOW = [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)]
 
 
-@pytest.mark.parametrize(
-    ("took", "interval", "limit", "slept", "calls"),
-    [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)],
-)
-async def test_a_last_call_that_could_not_end_is_not_begun(
-    took: float, interval: float, limit: float, slept: list[float], calls: int
-) -> None:
-    clock = Clock()
+async def test_a_last_call_that_could_not_end_is_not_begun() -> None:
+    for took, interval, limit, slept, calls in SLOW:
+        clock = Clock()
 
-    def slow(arguments: Mapping[str, Any]) -> Any:
-        clock.seconds += took
-        return NO
+        def slow(arguments: Mapping[str, Any], clock: Clock = clock, took: float = took) -> Any:
+            clock.seconds += took
+            return NO
 
-    world = World({"look": slow})
-    found = await ran(waiting(interval=interval, limit=limit), world=world, clock=clock)
-    assert why(found) == ("timeout", "wait", f"condition not met after {calls} calls: {WANTED}", "", "")
-    assert [round(seconds, 3) for seconds in clock.slept] == slept
-    assert len(world.calls) == calls and clock.seconds <= limit
+        world = World({"look": slow})
+        found = await ran(waiting(interval=interval, limit=limit), world=world, clock=clock)
+        assert why(found) == ("timeout", "wait", f"condition not met after {calls} calls: {WANTED}", "", "")
+        assert [round(seconds, 3) for seconds in clock.slept] == slept
+        assert len(world.calls) == calls and clock.seconds <= limit
 
 
 @pytest.mark.parametrize(("limit", "time_limit"), [(30, 600), (90, 30)])

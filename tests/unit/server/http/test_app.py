@@ -130,9 +130,7 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
 
 
 @pytest.mark.parametrize(("places", "most"), [(9, 8), (24, 12)])
-async def test_one_client_leaves_requests_and_streams_to_others(
-    server: DuvetServer, waiting: Waiting, places: int, most: int
-) -> None:
+async def test_one_client_leaves_room_to_others(server: DuvetServer, waiting: Waiting, places: int, most: int) -> None:
     with anyio.fail_after(web.LONGEST):
         async with (
             web.serving(server, limits=HttpLimits(requests=places, streams=9)) as where,
