@@ -194,14 +194,14 @@ def describe_incompleteness(catalogue: Catalogue, step: str = "") -> str:
 
 
 def describe_error_notice(catalogue: Catalogue) -> str:
-    return describe_incompleteness(catalogue, "; run `duvet validate` to list the errors")
+    return describe_incompleteness(catalogue, "; run `duvet validate` for details")
 
 
 def require_requirements(catalogue: Catalogue) -> Catalogue:
     if catalogue.requirements:
         return catalogue
     if list_errors(catalogue):
-        hint = f"{describe_error_count(catalogue)}; run `duvet validate` to list them"
+        hint = f"{describe_error_count(catalogue)}; run `duvet validate` for details"
     elif not catalogue.specifications:
         hint = "add a specification with `duvet init --specification URL|FILE`"
     else:

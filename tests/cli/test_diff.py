@@ -63,7 +63,7 @@ def test_every_kind_of_change(format: str, folder: Path, duvet: Run, gold: Snaps
     make(folder, NOW)
     (folder / "src" / "c.rs").unlink()
     done = duvet("diff", "--format", format)
-    said = "2 errors in the project; results may be incomplete; run `duvet validate` to list the errors\n"
+    said = "2 errors in the project; results may be incomplete; run `duvet validate` for details\n"
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"every_change.{format}")
     assert duvet("diff", "--format", format) == done == duvet("diff", "--format", format, "--no-cache")

@@ -31,7 +31,7 @@ def test_a_project_without_requirements(duvet: Run, kettle: Path) -> None:
     check("add a specification with `duvet init --specification URL|FILE`")
     make(kettle, {"src/a.rs": SOURCE})
     (kettle / "spec.md").unlink()
-    check("2 errors in the project; run `duvet validate` to list them")
+    check("2 errors in the project; run `duvet validate` for details")
 
 
 def test_errors_in_the_project_are_counted(tea: Run, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_errors_in_the_project_are_counted(tea: Run, tmp_path: Path) -> None:
     before = {line: tea(*line.split()) for line in lines}
     make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
     done = {line: tea(*line.split()) for line in lines}
-    said = "1 error in the project; results may be incomplete; run `duvet validate` to list the errors\n"
+    said = "1 error in the project; results may be incomplete; run `duvet validate` for details\n"
     assert {(line, 0, said + one.err) for line, one in before.items()} == {
         (line, one.code, one.err) for line, one in done.items()
     }

@@ -22,7 +22,7 @@ THINGS = {
 }
 ENDINGS = {"text": "txt", "json": "json", "markdown": "md"}
 
-ERRORS = "2 errors in the project; results may be incomplete; run `duvet validate` to list the errors\n"
+ERRORS = "2 errors in the project; results may be incomplete; run `duvet validate` for details\n"
 
 
 @pytest.mark.parametrize("name", THINGS)
