@@ -123,8 +123,6 @@ HIDDEN_FLAGS = [click.Option(names, hidden=True, **attributes) for names, attrib
 
 
 class OldOption(click.Option):
-    """A deprecated option, hidden but accepted; with `--verbose`, duvet prints its replacement."""
-
     def __init__(self, *args: Any, instead: str, **attributes: Any) -> None:
         super().__init__(*args, **{"hidden": True, **attributes})
         self.instead = instead  # What to write; empty for an option without effect.

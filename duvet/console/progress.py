@@ -13,7 +13,7 @@ LABEL_WIDTH = 12  # The width of the column with the verbs, which are aligned to
 
 
 class ProgressLines(Progress):
-    """Prints each step and its outcome; with `slow`, only downloads, and steps that took at least `slow` seconds."""
+    """With `slow`, prints only downloads, and steps that took at least `slow` seconds."""
 
     def __init__(self, settings: TerminalSettings, slow: float | None = None) -> None:
         self.settings = settings

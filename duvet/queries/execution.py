@@ -45,7 +45,7 @@ LineJudge = Callable[[LineRange], Execution]  # Returns whether the code below a
 
 
 class DirectModel:
-    """A file without a parser for its language; an annotation counts as executed if the first code below it ran."""
+    """A file without a parser for its language."""
 
     def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
         lines = java.split_source_lines(text)
@@ -69,8 +69,6 @@ class DirectModel:
 
 
 class JavaModel:
-    """A Java file; its scopes determine which lines ran in addition to those in a report."""
-
     def __init__(self, classes: java.LineClasses, annotated: Iterable[LineRange]) -> None:
         properties = list(classes.properties)
         for first, last in annotated:

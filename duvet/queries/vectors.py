@@ -158,7 +158,7 @@ class _StoredSpace(Struct, frozen=True):
 
 
 def digest_samples(*files: Path) -> str:
-    """Return a digest of samples from all over the files, because reading a whole model takes up to 10 ms."""
+    """Return a digest of samples from all over the files, because reading a whole model is slow."""
     digest = blake3()
     for path in files:
         with path.open("rb") as file:

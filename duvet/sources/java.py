@@ -26,11 +26,9 @@ class LineScope(Struct, frozen=True):
 
 
 class LineClasses(Struct, frozen=True):
-    """The properties of a file's lines, and its scopes; for a file with parse errors, only the lines of the errors."""
-
     properties: tuple[int, ...]  # By line number; the entry at 0 is unused.
     scopes: tuple[LineScope, ...] = ()  # In the order in which they end.
-    faults: tuple[int, ...] = ()
+    faults: tuple[int, ...] = ()  # The lines of parse errors; if there are any, no line is classified.
 
     @property
     def last_line(self) -> int:

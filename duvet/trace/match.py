@@ -126,7 +126,7 @@ _FEW, _MANY = 8, 500
 
 
 class OrderedText(SearchText):
-    """A text with a sorted word index: sorting takes as long as a thousand searches, and then each search is fast."""
+    """A text with a sorted word index: sorting is slow, but then each search is fast."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
