@@ -41,6 +41,9 @@ def test_listed_requirements(tea: Run, tmp_path: Path, gold: Snapshot) -> None:
 
 
 def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST leave out requirements that are not applicable, unless `--status` selects them and neither
+    ##% `--untested` nor `--todo` is given.
     entry = "[[not-applicable]]\ntarget = 'tea.md#brewing'\nreason = 'Nobody brews.'\n"
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
     rest = "3 of 4 requirements uncited or `to do`; 8 not applicable; 1 listed\n"
@@ -49,6 +52,8 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     assert tea("uncited", "--section", "brewing", "--todo", "--fail-on", "any") == done
     listed = tea("uncited", "--status", "not-applicable")
     assert (listed.out.count("\n"), listed.err) == (8, "8 of 12 requirements in the state `not applicable`\n")
+    for kind in ("--todo", "--untested"):
+        assert tea("uncited", "--status", "not-applicable", kind).out == ""
 
 
 GATES = (

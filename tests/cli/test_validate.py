@@ -21,6 +21,8 @@ NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_problems_in_every_format(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST report an exception without a reason as an error.
     before = files(folder)
     done = duvet("validate", "--format", format, "--output", "-")
     gold.assert_match(done.out, f"all.{format}.txt")
@@ -158,6 +160,9 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 
 
 def test_fixes_are_written(folder: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction and it is
+    ##% safe.
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before

@@ -33,19 +33,6 @@ def fix(folder: Path) -> tuple[Problem, ...]:
     return write_fixes(*fix_all(folder))
 
 
-def test_a_fix_changes_nothing_else(folder: Path) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote if there is exactly one correction and it is
-    ##% safe.
-    before = files(folder)
-    project, found = fix_all(folder)
-    assert (files(folder), found.citations) == (before, 9)
-    assert write_fixes(project, found) == ()
-    exceptions = before[TOML].replace(b"vinegar", b"water,")
-    assert files(folder) == {**before, "src/broken.rs": FIXED.encode(), TOML: exceptions}
-    assert fix_all(folder)[1].after == {}
-
-
 FORMS: dict[str, Callable[[str], str]] = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "BOM": lambda text: f"\ufeff// Tea\n{text}",

@@ -134,19 +134,6 @@ def test_invalid_patterns_and_unreadable_files_are_reported(tmp_path: Path) -> N
     ]
 
 
-def test_progress_is_reported_step_by_step() -> None:
-    class Steps(duvet.Progress):
-        def end(self, outcome: str) -> None:
-            steps.append(outcome)
-
-    steps: list[str] = []
-    Project(tree=MemoryTree(FILES), progress=Steps()).finished()
-    assert steps == [
-        *("Extracted requirements from 1 specifications", "Scanned 4 sources", "Parsed 4 annotations"),
-        *("Loaded 1 specifications", "Mapped 2 sections", "Matched 8 references", "Sorted 8 references"),
-    ]
-
-
 SCHEMA = b"'$schema' = 'duvet-cli/config/v1'\n"
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings, strategies as st
 from msgspec import msgpack
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Note, Place, Problem
+from duvet.model import Problem
 from duvet.project.findings import ChosenInputs, Finding, Findings, choose_inputs, normalise_input_name
 from duvet.project.project import Project
 from duvet.project.validation import fix_project, overlay_project, validate
@@ -23,19 +23,6 @@ def list_fixes(one: Project, path: str) -> list[tuple[int, str, str, str]]:
     ]
 
 
-def test_problems_that_only_validation_reports() -> None:
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST report an exception without a reason as an error.
-    problems = validate(project()).of(["src/doubtful.rs"]).problems
-    assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
-        *((1, "DUV090", "error"), (5, "DUV093", "warning"), (8, "DUV091", "warning"), (8, "DUV093", "warning")),
-        *((11, "DUV092", "warning"), (12, "DUV094", "warning"), (17, "DUV022", "error")),
-    ]
-    assert problems[1].message == "this code cites text that the exception at src/doubtful.rs:1 covers"
-    assert problems[2].notes == (Note(Place(5, 5, 15), "first annotation"),)
-
-
-NEAREST = "the nearest text in this section is:\n"
 QUOTE = "The pot MUST be rinsed with water, but MUST NOT be washed with soap."
 FRAMES = (
     "# Frames\n\n## A\n\nA frame of type A MUST be ignored by servers.\n\n"
@@ -67,7 +54,7 @@ def test_problems_have_hints_and_fixes(snapshot: Snapshot) -> None:
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name any other section that contains the quote.
     told: list[str] = []
-    for name, (files, text) in {"everything": ({}, FILES["src/broken.rs"]), **OFFERS}.items():
+    for name, (files, text) in OFFERS.items():
         told += [f"# {name}", ""]
         for line, code, hint, fix in list_fixes(project({**files, "src/broken.rs": text}), "src/broken.rs"):
             told += [f"{line} {code} {hint}", f"fix: {fix or '-'}", ""]
@@ -81,15 +68,6 @@ def test_repeated_quotes_above_different_code() -> None:
         source = said + "fit();\n" * lines + said + test
         problems = validate(project({"src/twice.rs": source})).of(["src/twice.rs"]).problems
         assert [one.code for one in problems] == codes
-
-
-def test_a_requirement_file_and_a_source_that_is_right() -> None:
-    step = "check the code, then use `--unsafe-fixes` or `--interactive`"
-    doubt = f"note: no earlier version of the specification is available; {step}"
-    hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}\n{doubt}"
-    assert list_fixes(project(), ".duvet/exceptions/cleaning.toml") == [(4, "DUV050", hint, "update the quote")]
-    checked = validate(project()).of(["src/right.py"])
-    assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
 
 
 def test_no_fix_breaks_the_code_around_it() -> None:

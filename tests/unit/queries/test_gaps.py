@@ -9,7 +9,7 @@ from duvet.model import Kind, Level
 from duvet.queries import gaps, records
 from duvet.queries.records import RequirementFilter
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard, State
-from tests.unit.queries.query_projects import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
+from tests.unit.queries.query_projects import NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
 ALL = RequirementFilter()
@@ -84,20 +84,6 @@ def test_gaps_of_each_kind_are_listed() -> None:
     catalogue = catalogue_of_files(**{"tests/test_brewing.rs": "//= tea.md#brewing\n//# The leaves MUST\n"})
     assert Kind.TEST in {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
     assert 3 in gaps.find_gaps(catalogue, TEA, gaps.Gap.TEST).indexes
-
-
-def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
-    entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
-    catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
-    excused = replace(TEA, states=(State.NOT_APPLICABLE,))
-    for wanted, gap in [*((TEA, one) for one in (*gaps.Gap, None)), *((excused, one) for one in gaps.Gap)]:
-        found = gaps.find_gaps(catalogue, wanted, gap)
-        assert (found.among, found.not_applicable) == (2, 8)
-        assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out requirements that are not applicable, unless `--status` selects them and neither
-    ##% `--untested` nor `--todo` is given.
-    assert gaps.find_gaps(catalogue, excused, None) == gaps.RequirementGaps(tuple(range(2, 10)), 10)
 
 
 RANKED = gaps.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
