@@ -12,7 +12,7 @@ import click
 from msgspec import json, to_builtins
 
 from duvet.config.service import load_service_ingest
-from duvet.config.settings import SearchModel
+from duvet.config.service_tables import SearchModel
 from duvet.console import command, problems, streams
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.project import load_catalogue, open_project

@@ -17,7 +17,8 @@ from duvet.config import document
 from duvet.config.document import DataDocument, DocumentLocation, ExpressionError, KeyPath
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedSource
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource
-from duvet.config.settings import EXTENDED_SCHEMA, ExtendedHtmlReport, HtmlReport, Secret, Table, TableError
+from duvet.config.service_tables import Secret
+from duvet.config.settings import EXTENDED_SCHEMA, ExtendedHtmlReport, HtmlReport, Table, TableError
 from duvet.config.toml import TomlDocument
 from duvet.model import Problem
 from duvet.text import quote_text

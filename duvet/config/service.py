@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from duvet.config import settings
-from duvet.config.service_tables import IngestSection, LogFormat, PagesSection, ServiceConfig
+from duvet.config.service_tables import (
+    IngestRule,
+    IngestSection,
+    LogFormat,
+    PagesSection,
+    SearchSection,
+    ServiceConfig,
+    StoreSection,
+)
 from duvet.errors import DuvetError, UnreadableError
 from duvet.tree.files import Tree, find_file_ending
 
@@ -186,8 +194,8 @@ def load_service_pages(
 
 class _IngestTables(Struct, frozen=True):
     ingest: IngestSection = IngestSection()
-    search: settings.SearchSection = settings.SearchSection()
-    store: settings.StoreSection = settings.StoreSection()
+    search: SearchSection = SearchSection()
+    store: StoreSection = StoreSection()
 
 
 def load_service_ingest(
@@ -196,6 +204,6 @@ def load_service_ingest(
     project_path: str | None = None,
     service_path: str | None = None,
     folder: str = "",
-) -> tuple[settings.IngestRule, settings.StoreSection]:
+) -> tuple[IngestRule, StoreSection]:
     found = _load_some_tables(_IngestTables, tree, environ, project_path, service_path, folder)
     return found.ingest.rule(environ, found.search.model), found.store

@@ -24,7 +24,7 @@ from duvet.config.document import (
     is_variable,
 )
 from duvet.config.service import OVERRIDE_PREFIX, OVERRIDE_SEPARATOR, Service, find_service_file
-from duvet.config.service_tables import SHARED_KEYS, ServerSection, ServiceConfig
+from duvet.config.service_tables import SHARED_KEYS, Secret, ServerSection, ServiceConfig
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem, Severity, sort_problems
@@ -62,7 +62,7 @@ def _describe_choice(choice: check.FieldType) -> str:
 
 
 def _is_secret(kind: inspect.Type) -> bool:
-    return isinstance(kind, inspect.CustomType) and kind.cls is settings.Secret
+    return isinstance(kind, inspect.CustomType) and kind.cls is Secret
 
 
 class VariableExpander:
@@ -97,7 +97,7 @@ class VariableExpander:
         ##% duvet MUST NOT show the values of secrets and environment variables in messages.
         if text != value and not (text.strip() and text.isprintable()):
             self._report("the variable is blank or contains unprintable characters", at)
-        return settings.Secret(text)
+        return Secret(text)
 
     def _expand_all(self, value: Any, choice: check.FieldType, at: DocumentLocation) -> Any:
         match value:
@@ -203,7 +203,7 @@ def _parse_leaf(choice: check.FieldType, text: str) -> Any:
         case inspect.StrType() if not choice.refuses(text):
             return text
         case _ if _is_secret(choice.type) and text.strip() and text.isprintable():
-            return settings.Secret(text)
+            return Secret(text)
         case inspect.VarTupleType(item_type=item):
             (inner,) = check.list_field_types(item)
             if isinstance(inner.type, inspect.StructType):

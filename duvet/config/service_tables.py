@@ -1,4 +1,4 @@
-"""The tables of the service configuration, such as server, providers, packs and workflows."""
+"""The tables of the service configuration, such as server, providers, packs and workflows, and resolved settings."""
 
 from __future__ import annotations
 
@@ -6,13 +6,122 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from duvet.config import settings
-from duvet.config.settings import ExpandedText, NonBlankText, Secret, ServiceSection, TableError, doc
+from duvet.config.settings import ExpandedText, NonBlankText, TableError, doc
 from duvet.errors import DuvetError
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
+from duvet.tree.files import SPECIAL_CHARACTERS, STORE_FOLDER, find_path_fault
+
+EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
+"""The fields of a URI template that opens a file in an editor."""
+
+
+class SearchModel(StrEnum):
+    """The model that computes vectors for search by meaning."""
+
+    AUTO = "auto"
+    STATIC = "static"
+    TRANSFORMER = "transformer"
+    NONE = "none"
+
+
+class IngestRule(Struct, frozen=True, kw_only=True):
+    include: tuple[str, ...] = ("**",)
+    exclude: tuple[str, ...] = ()
+    max_file_bytes: int = 1 << 20  # Only the names of larger files are indexed.
+    symbols: bool | None = None  # Whether to index declarations in code; None means yes if the extra is installed.
+    semantic: bool | None = None  # Whether to compute vectors; None means yes if the extra is installed.
+    model: SearchModel = SearchModel.AUTO
+    profile: str = ""  # The default name of runs; empty for the built-in default.
+    stale_days: int = 30  # Documents are stale after this many days without a change.
+    editor_uri: str | None = None
+    """A URI that opens a file in an editor, with fields such as `{abs_path}` and `{line_start}`."""
+
+
+class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A table of the service configuration, with keys in camelCase."""
+
+
+class StoreSection(ServiceSection, frozen=True, kw_only=True):
+    """The location of the index and its backups."""
+
+    path: Annotated[ExpandedText, doc("Index file; sqlite creates more files next to it")] = f"{STORE_FOLDER}/store.db"
+    backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None
+
+
+_Weight = Annotated[float, Meta(ge=0, le=1)] | None
+
+
+class ProfileName(StrEnum):
+    """A set of ranking weights for a typical use."""
+
+    DEFAULT = "default"
+    ANALYSIS = "analysis"
+    OPERATIONS = "operations"
+    DOCS_HEAVY = "docs-heavy"
+
+
+class WeightsSection(ServiceSection, frozen=True, kw_only=True):
+    """Weights that override those of the profile."""
+
+    subsystem: Annotated[_Weight, doc("Weight of a subsystem that the query names; by default that of the profile")] = (
+        None
+    )
+    relationship: Annotated[
+        _Weight, doc("Weight of the file's links to other files and requirements; by default that of the profile")
+    ] = None
+    support: Annotated[
+        _Weight, doc("Weight of the documents and tests of a file's subsystem; by default that of the profile")
+    ] = None
+    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality; by default that of the profile")] = None
+
+
+class SearchSection(ServiceSection, frozen=True, kw_only=True):
+    """The model for search by meaning, and the ranking of results that match equally well."""
+
+    model: Annotated[
+        SearchModel,
+        doc(
+            "Embedding model: `transformer` finds more, `static` is faster, and `none` computes no vectors. `auto` uses "
+            "`transformer` for requirements and `static` for files. Above 20,000 chunks, files use `static` even with `transformer`"
+        ),
+    ] = SearchModel.AUTO
+    profile: Annotated[
+        ProfileName, doc("Name of a set of ranking weights; each `km-search` answer lists the weights")
+    ] = ProfileName.DEFAULT
+    weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
+    feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
+
+
+class UploadRule(Struct, frozen=True, kw_only=True):
+    root: str = ""  # The folder that uploads must stay in; empty means the project.
+    root_origin: str = ""  # The key or the variable that sets the root.
+    docs_subdir: str = "docs"  # The default folder under the root.
+    overwrite: bool = False  # Whether uploads replace files by default.
+    ingest: bool = False  # Whether uploads are indexed immediately by default.
+    max_bytes: int = 1 << 24
+
+
+class Secret:
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
 
 PATTERN_END = r"$(?!\n)"
 """Matches the end of text in Python and JavaScript; Python's `$` also matches before a final line end."""
@@ -196,7 +305,7 @@ class PagesSection(settings.PagesTable, frozen=True, kw_only=True):
     """Pages: Markdown notes that link to each other and to requirements."""
 
 
-_INGEST_DEFAULT = settings.IngestRule()
+_INGEST_DEFAULT = IngestRule()
 
 
 class Auto(StrEnum):
@@ -206,8 +315,8 @@ class Auto(StrEnum):
 
 
 _Switch = bool | Auto
-_FIELDS = ", ".join(f"{{{name}}}" for name in settings.EDITOR_FIELDS)
-_TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(settings.EDITOR_FIELDS)})\}})*{PATTERN_END}"
+_FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
+_TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with supported fields ({_FIELDS})"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
 _PROFILE = "a name of up to 64 letters, digits, `.`, `-` and `_`"
@@ -245,11 +354,9 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         doc(f"URI that opens a file in an editor; available fields: {_FIELDS}. Write `{{{{` and `}}}}` for braces"),
     ] = None
 
-    def rule(
-        self, environ: Mapping[str, str], model: settings.SearchModel = settings.SearchModel.AUTO
-    ) -> settings.IngestRule:
+    def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
-        return settings.IngestRule(
+        return IngestRule(
             include=settings.make_pattern_tuple(self.include),
             exclude=settings.make_pattern_tuple(self.exclude),
             max_file_bytes=self.max_file_bytes,
@@ -272,7 +379,7 @@ def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool 
     return word in yes if word else None
 
 
-_UPLOADS_DEFAULT = settings.UploadRule()
+_UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
 """A part of a path; the pattern rejects most names that some systems don't allow."""
 
@@ -304,9 +411,9 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
     max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
-    def rule(self, environ: Mapping[str, str]) -> settings.UploadRule:
+    def rule(self, environ: Mapping[str, str]) -> UploadRule:
         root = self.root or environ.get("KM_CONTENT_ROOT", "").strip()
-        return settings.UploadRule(
+        return UploadRule(
             root=root,
             root_origin=root and ("uploads.root" if self.root else "KM_CONTENT_ROOT"),
             docs_subdir=self.docs_subdir,
@@ -469,10 +576,8 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
         doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
     ] = ()
     ingest: Annotated[IngestSection, doc("Files that `duvet ingest` indexes")] = IngestSection()
-    store: Annotated[settings.StoreSection, doc("Location of the index and its backups")] = settings.StoreSection()
-    search: Annotated[settings.SearchSection, doc("Model for search by meaning, and ranking of results")] = (
-        settings.SearchSection()
-    )
+    store: Annotated[StoreSection, doc("Location of the index and its backups")] = StoreSection()
+    search: Annotated[SearchSection, doc("Model for search by meaning, and ranking of results")] = SearchSection()
     uploads: Annotated[UploadsSection, doc("Files that `km-upload` and `km-storetext` write")] = UploadsSection()
 
     def packs(self, by_default: tuple[str, ...] = settings.DEFAULT_PACKS) -> tuple[str, ...]:

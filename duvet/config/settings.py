@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 
 from duvet.model import Format, Kind, Place, RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, Rule
-from duvet.tree.files import STORE_FOLDER
 from duvet.version import VERSION
 
 if TYPE_CHECKING:
@@ -69,85 +68,6 @@ def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]
 
 DEFAULT_PACKS = ("trace",)
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
-EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
-"""The fields of a URI template that opens a file in an editor."""
-
-
-class SearchModel(StrEnum):
-    """The model that computes vectors for search by meaning."""
-
-    AUTO = "auto"
-    STATIC = "static"
-    TRANSFORMER = "transformer"
-    NONE = "none"
-
-
-class IngestRule(Struct, frozen=True, kw_only=True):
-    include: tuple[str, ...] = ("**",)
-    exclude: tuple[str, ...] = ()
-    max_file_bytes: int = 1 << 20  # Only the names of larger files are indexed.
-    symbols: bool | None = None  # Whether to index declarations in code; None means yes if the extra is installed.
-    semantic: bool | None = None  # Whether to compute vectors; None means yes if the extra is installed.
-    model: SearchModel = SearchModel.AUTO
-    profile: str = ""  # The default name of runs; empty for the built-in default.
-    stale_days: int = 30  # Documents are stale after this many days without a change.
-    editor_uri: str | None = None
-    """A URI that opens a file in an editor, with fields such as `{abs_path}` and `{line_start}`."""
-
-
-class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A table of the service configuration, with keys in camelCase."""
-
-
-class StoreSection(ServiceSection, frozen=True, kw_only=True):
-    """The location of the index and its backups."""
-
-    path: Annotated[ExpandedText, doc("Index file; sqlite creates more files next to it")] = f"{STORE_FOLDER}/store.db"
-    backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None
-
-
-_Weight = Annotated[float, Meta(ge=0, le=1)] | None
-
-
-class ProfileName(StrEnum):
-    """A set of ranking weights for a typical use."""
-
-    DEFAULT = "default"
-    ANALYSIS = "analysis"
-    OPERATIONS = "operations"
-    DOCS_HEAVY = "docs-heavy"
-
-
-class WeightsSection(ServiceSection, frozen=True, kw_only=True):
-    """Weights that override those of the profile."""
-
-    subsystem: Annotated[_Weight, doc("Weight of a subsystem that the query names; by default that of the profile")] = (
-        None
-    )
-    relationship: Annotated[
-        _Weight, doc("Weight of the file's links to other files and requirements; by default that of the profile")
-    ] = None
-    support: Annotated[
-        _Weight, doc("Weight of the documents and tests of a file's subsystem; by default that of the profile")
-    ] = None
-    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality; by default that of the profile")] = None
-
-
-class SearchSection(ServiceSection, frozen=True, kw_only=True):
-    """The model for search by meaning, and the ranking of results that match equally well."""
-
-    model: Annotated[
-        SearchModel,
-        doc(
-            "Embedding model: `transformer` finds more, `static` is faster, and `none` computes no vectors. `auto` uses "
-            "`transformer` for requirements and `static` for files. Above 20,000 chunks, files use `static` even with `transformer`"
-        ),
-    ] = SearchModel.AUTO
-    profile: Annotated[
-        ProfileName, doc("Name of a set of ranking weights; each `km-search` answer lists the weights")
-    ] = ProfileName.DEFAULT
-    weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
-    feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -318,31 +238,3 @@ class Config(Struct, frozen=True):
         """Return the place of a requirement file pattern; line 0 stands for a built-in pattern."""
         written = index - len(BUILT_IN_REQUIREMENTS)
         return Place() if written < 0 else self.toml.value_place("requirement", written, "pattern")
-
-
-class UploadRule(Struct, frozen=True, kw_only=True):
-    root: str = ""  # The folder that uploads must stay in; empty means the project.
-    root_origin: str = ""  # The key or the variable that sets the root.
-    docs_subdir: str = "docs"  # The default folder under the root.
-    overwrite: bool = False  # Whether uploads replace files by default.
-    ingest: bool = False  # Whether uploads are indexed immediately by default.
-    max_bytes: int = 1 << 24
-
-
-class Secret:
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return "Secret(…)"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)

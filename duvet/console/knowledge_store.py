@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from duvet.config.service import load_service_ingest
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.console.command import current_settings
 from duvet.errors import DuvetError
 from duvet.knowledge.feedback import AuditEntry, append_record

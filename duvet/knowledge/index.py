@@ -20,7 +20,7 @@ from duvet.store.records import IngestRun
 from duvet.store.sqlite import Store
 
 if TYPE_CHECKING:
-    from duvet.config.settings import UploadRule
+    from duvet.config.service_tables import UploadRule
     from duvet.knowledge.ingest.process import IngestSource, ProgressReporter
     from duvet.knowledge.search import SearchEngine
     from duvet.knowledge.uploads import ContentFolder

@@ -14,7 +14,7 @@ from uuid import uuid4
 from msgspec import UNSET, Struct, field, structs
 
 from duvet import errors, text, words as vocabulary
-from duvet.config.settings import EDITOR_FIELDS
+from duvet.config.service_tables import EDITOR_FIELDS
 from duvet.knowledge import search_query
 from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorSpace, find_chunk_embedder

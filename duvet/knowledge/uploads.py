@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from duvet.config.settings import RECIPE_FOLDERS, UploadRule
+from duvet.config.service_tables import UploadRule
+from duvet.config.settings import RECIPE_FOLDERS
 from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError
 from duvet.knowledge.ingest.subsystems import SUBSYSTEM_PATHS
 from duvet.sources.gitignore import IgnoredPaths, is_excluded_by_default

@@ -13,7 +13,7 @@ from msgspec import DecodeError, Struct, json
 
 from duvet import http_client
 from duvet.config import service_tables
-from duvet.config.settings import Secret
+from duvet.config.service_tables import Secret
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
 from duvet.text import format_count

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, json, structs
 
-from duvet.config.service_tables import ProviderKind, ProviderSection
-from duvet.config.settings import Secret
+from duvet.config.service_tables import ProviderKind, ProviderSection, Secret
 from duvet.errors import DuvetError
 from duvet.llm import endpoint as endpoints
 from duvet.llm.records import MAX_LINE_CHARACTERS, ModelError, ModelFault, ModelRequest, ProviderAnswer, TokenUsage

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blake3 import blake3
 
-from duvet.config.settings import IngestRule, SearchModel
+from duvet.config.service_tables import IngestRule, SearchModel
 from duvet.errors import DuvetError
 from duvet.store.records import VectorSegment
 

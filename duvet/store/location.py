@@ -11,7 +11,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet import errors, text
-from duvet.config.settings import IngestRule, SearchSection, StoreSection
+from duvet.config.service_tables import IngestRule, SearchSection, StoreSection
 from duvet.errors import OutputError, describe_os_error
 from duvet.store import database as db, sqlite
 from duvet.tree.outputs import store_file

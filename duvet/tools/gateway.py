@@ -13,7 +13,7 @@ import anyio
 from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, structs, to_builtins
 
 from duvet import errors, http_client, text
-from duvet.config.settings import Secret
+from duvet.config.service_tables import Secret
 from duvet.knowledge.search_query import SearchResponse
 from duvet.knowledge.uploads import describe_invisible_file, open_visible_file
 from duvet.llm.records import shorten_to_line, strip_invisible

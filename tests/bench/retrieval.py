@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from duvet import MemoryTree, Options, Project
-from duvet.config.settings import IngestRule, SearchModel
+from duvet.config.service_tables import IngestRule, SearchModel
 from duvet.knowledge.ingest.run import ingest_project
 from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import FoundChunk, SearchRequest

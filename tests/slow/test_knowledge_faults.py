@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from duvet.config.settings import IngestRule, StoreSection
+from duvet.config.service_tables import IngestRule, StoreSection
 from duvet.errors import NotFoundError
 from duvet.knowledge import reports
 from duvet.knowledge.feedback import append_lines, read_lines

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.knowledge.ingest.run import ingest_project
 from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import FoundChunk, parse_search_request

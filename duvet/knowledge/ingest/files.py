@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from duvet import errors, rules
 from duvet.config.languages import TEST_FOLDERS, find_test_glob
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.sources import gitignore, glob
 from duvet.sources.gitignore import DefaultExcludes

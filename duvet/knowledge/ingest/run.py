@@ -16,7 +16,7 @@ from blake3 import blake3
 from msgspec import DecodeError, Struct, convert, field, msgpack, structs
 
 from duvet import errors, model, text
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.knowledge import git_dates, reports
 from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestReader, wants_symbols

@@ -10,8 +10,16 @@ from duvet.config import service, settings
 from duvet.config.project_file import read_config
 from duvet.config.service import ServiceFile, find_service_file, load_service
 from duvet.config.service_file import salvage_service
-from duvet.config.service_tables import ProviderKind, ServerSection, ServiceConfig
-from duvet.config.settings import CONFIG_PATH, DEFAULT_PACKS, IngestRule, StoreSection, UploadRule
+from duvet.config.service_tables import (
+    IngestRule,
+    ProviderKind,
+    Secret,
+    ServerSection,
+    ServiceConfig,
+    StoreSection,
+    UploadRule,
+)
+from duvet.config.settings import CONFIG_PATH, DEFAULT_PACKS
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.uploads import resolve_destination
 from duvet.tools.packs import BUILT_IN_PACKS
@@ -87,9 +95,9 @@ def test_the_examples_of_the_manual() -> None:
     names = [field for field in ServiceConfig.__struct_fields__ if field != "schema"]
     assert [name for name in names if not getattr(config, name)] == []
     assert [provider.api_key for provider in config.providers.values()] == [
-        settings.Secret("sk-1"),
+        Secret("sk-1"),
         None,
-        settings.Secret("sk-2"),
+        Secret("sk-2"),
     ]
     assert config.providers["local"].base_url == "http://127.0.0.1:11434/v1"
     assert config.providers["claude"].kind is ProviderKind.ANTHROPIC

@@ -7,7 +7,7 @@ from msgspec import to_builtins
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service import load_service, load_service_ingest
-from duvet.config.settings import Secret
+from duvet.config.service_tables import Secret
 from duvet.errors import DuvetError, ProblemsError
 from duvet.tree.files import MemoryTree
 

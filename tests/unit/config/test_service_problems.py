@@ -5,7 +5,7 @@ from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service import load_service
-from duvet.config.settings import Secret
+from duvet.config.service_tables import Secret
 from duvet.errors import ProblemsError
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree

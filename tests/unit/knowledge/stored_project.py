@@ -12,7 +12,7 @@ from typing import Any, Self
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule, StoreSection
+from duvet.config.service_tables import IngestRule, StoreSection
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.feedback import Vote
 from duvet.knowledge.reports import ProjectFacts, load_facts, save_reports

@@ -18,7 +18,7 @@ from blake3 import blake3
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.errors import OutputError
 from duvet.knowledge.backup import create_backup, make_scratch_folder
 from duvet.knowledge.ingest.files import find_ingest_files

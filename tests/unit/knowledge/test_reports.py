@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.knowledge.reports import LifecycleReport, make_coverage_report, make_lifecycle_report
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, Relation
 from tests.unit.knowledge import stored_project

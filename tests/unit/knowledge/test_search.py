@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.settings import IngestRule, ProfileName, SearchSection, StoreSection, WeightsSection
+from duvet.config.service_tables import IngestRule, ProfileName, SearchSection, StoreSection, WeightsSection
 from duvet.errors import DuvetError
 from duvet.knowledge.index import SharedVectors
 from duvet.knowledge.search import PROFILES, SearchEngine, make_editor_uri_formatter, open_engine

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
-from duvet.config.settings import IngestRule, StoreSection, UploadRule
+from duvet.config.service_tables import IngestRule, StoreSection, UploadRule
 from duvet.errors import OutputError, QueryError
 from duvet.knowledge.uploads import ContentFolder, StoredText, check_not_reserved, make_file_slug, resolve_destination
 from duvet.sources.gitignore import IgnoredPaths

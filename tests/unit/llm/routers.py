@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from duvet.config.service_tables import ServiceConfig
-from duvet.config.settings import Secret
+from duvet.config.service_tables import Secret, ServiceConfig
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
 from tests.unit.llm.provider_server import Reply, Wire, openai_says

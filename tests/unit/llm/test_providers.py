@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.service_tables import ProviderKind
-from duvet.config.settings import Secret
+from duvet.config.service_tables import ProviderKind, Secret
 from duvet.llm.endpoint import DEFAULT_URLS, Endpoint, ProviderClient
 from duvet.llm.providers import OpenAiProvider
 from duvet.llm.records import ModelFault, ModelRequest, ModelResponse, ProviderAnswer, TokenUsage

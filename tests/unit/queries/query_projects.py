@@ -2,7 +2,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from struct import unpack
 
-from duvet.config.settings import SearchModel
+from duvet.config.service_tables import SearchModel
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder
 from duvet.trace.catalogue import Catalogue

@@ -11,7 +11,7 @@ from struct import pack
 import pytest
 from tokenizers import Tokenizer
 
-from duvet.config.settings import SearchModel
+from duvet.config.service_tables import SearchModel
 from duvet.errors import DuvetError
 from duvet.queries import embeddings
 from duvet.queries.vectors import Matrix, TextTokenizer
@@ -93,7 +93,7 @@ def refuse(*args, **options):
     raise AssertionError("somebody asks the network")
 
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
-from duvet.config.settings import SearchModel
+from duvet.config.service_tables import SearchModel
 from duvet.queries.embeddings import find_embedder
 space = find_embedder(SearchModel.STATIC).fitted(["one kettle", "two pots"])
 assert len(space.rows(["a kettle"])) == 260

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.settings import SearchModel
+from duvet.config.service_tables import SearchModel
 from duvet.queries import embeddings
 from duvet.queries.transformer import MiniLm, MiniLmSpace
 from duvet.queries.vectors import np, unpack_rows

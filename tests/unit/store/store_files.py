@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from duvet.config.settings import StoreSection
+from duvet.config.service_tables import StoreSection
 from duvet.store import records
 from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Symbol, TextPiece
 from duvet.store.sqlite import Store

@@ -146,7 +146,7 @@ def test_a_second_writer_is_refused(kitchen: Store) -> None:
 
 ASK_AGAIN = """
 import sys
-from duvet.config.settings import IngestRule, StoreSection
+from duvet.config.service_tables import IngestRule, StoreSection
 from duvet.knowledge.index import Knowledge
 from duvet.store.location import KnowledgeSettings
 from duvet.store.database import StoreBusyError, StoreError

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.tools import tool as tools
 from duvet.tools.call_context import CallContext
 from duvet.tools.packs import KNOWLEDGE as PACK, Registry

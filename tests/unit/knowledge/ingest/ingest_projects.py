@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.project.project import Project
 from duvet.store.location import IngestOptions, open_store

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.errors import ProblemsError
 from duvet.knowledge.ingest.files import detect_kind, detect_namespace, find_ingest_files
 from duvet.store.records import FileKind

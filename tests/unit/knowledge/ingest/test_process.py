@@ -8,7 +8,7 @@ import anyio
 import pytest
 from msgspec import json
 
-from duvet.config.settings import StoreSection
+from duvet.config.service_tables import StoreSection
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.process import IngestRequest, IngestSource, run_ingest_process
 from duvet.store.database import StoreDamagedError

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.settings import IngestRule
+from duvet.config.service_tables import IngestRule
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.run import SPACE_SIZE_KEY, ingest_project
 from duvet.progress import Progress

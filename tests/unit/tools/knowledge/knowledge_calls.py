@@ -11,7 +11,7 @@ import anyio
 from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule, StoreSection, UploadRule
+from duvet.config.service_tables import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.ingest.process import IngestSource
 from duvet.store.location import KnowledgeSettings

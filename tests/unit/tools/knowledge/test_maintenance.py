@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.settings import SearchSection, StoreSection, UploadRule
+from duvet.config.service_tables import SearchSection, StoreSection, UploadRule
 from duvet.text import quote_text, shorten_text
 from duvet.tools.call_context import Caller
 from duvet.tools.packs import KNOWLEDGE

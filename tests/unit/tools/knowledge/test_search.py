@@ -8,7 +8,7 @@ from msgspec import json
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.config.settings import IngestRule, ProfileName, SearchSection, WeightsSection
+from duvet.config.service_tables import IngestRule, ProfileName, SearchSection, WeightsSection
 from duvet.knowledge.search_query import ArtifactType
 from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
