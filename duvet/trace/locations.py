@@ -211,7 +211,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 def find_requirements_in(
     catalogue: Catalogue, section: str, specifications: Collection[int], *, below: bool = True
 ) -> list[int]:
-    """`section` may be a requirement's id; raise NotFoundError if it names nothing, or several sections of a specification."""
+    """`section` may be a requirement's id; raise NotFoundError for none, or for several sections of a specification."""
     cards = [(index, catalogue.specifications[index]) for index in specifications]
     ##= man/spec/queries.md#filters
     ##% A filter for a section of an IETF document MUST include its subsections.
