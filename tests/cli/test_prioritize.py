@@ -9,7 +9,7 @@ from duvet.prompts.library import load_prompts
 from duvet.reports.tables import ListFormat
 from duvet.server.messages import render_instructions
 from duvet.tools.packs import Registry, enable_packs
-from tests.cli.command import Done, Run, failed, play, runner
+from tests.cli.command import Done, Run, play, runner
 from tests.cli.sample_project import make
 from tests.unit.queries.query_projects import FILES
 
@@ -60,36 +60,26 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template_and_drives_no_termina
     assert (done.code, done.out.splitlines()[2]) == (0, '> It MUST be "<b>" & {{ hot }}.')
 
 
-def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
-    make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
-    assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
-    asked = tea("prioritize", "--all", "--section", "serving", "--format", "jsonl").out.splitlines()
-    assert [(row["reason"], row["text"]) for row in map(json.decode, asked)] == [
-        ("SHOULD, not applicable: the configuration declares it not applicable", "Everybody SHOULD wait."),
-        ("MAY, not applicable: the configuration declares it not applicable", "A biscuit MAY be offered."),
-    ]
-    nothing = failed("nothing is left to do", hint="use --all to include requirements that are done")
-    assert tea("prioritize", "--section", "serving", "--prompt") == nothing
-    nothing = failed("no requirement matches the filters", hint="remove a filter")
-    assert tea("prioritize", "--spec", "spoon", "--all", "--prompt") == nothing
-
-
 LISTED = (
     *("--spec pot", "--section pot#lid --level none", "--status done", "--status in-progress --status needs-tests"),
     *("--all --status not-started", "--limit 1", "--limit 0", "--spec spoon"),
 )
+NOTHING = ("prioritize --section serving --prompt", "prioritize --spec spoon --all --prompt")
+MANY = {"tea.md": "# Tea\n\n" + "".join(f"It MUST be {number}.\n" for number in range(30))}
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "listed": (*(f"prioritize {args}" for args in LISTED), "-q prioritize --spec pot", "prioritize --all"),
+    "not applicable": (
+        *({".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING}, "prioritize"),
+        *("prioritize --all --section serving --format jsonl", *NOTHING),
+    ),
+    # The number that is listed by default.
+    "many": (MANY, "prioritize --spec tea"),
+}
 
 
-def test_listed_requirements(tea: Run, tmp_path: Path, gold: Snapshot) -> None:
-    told = play(tea, tmp_path, *(f"prioritize {args}" for args in LISTED), "-q prioritize --spec pot")
-    gold.assert_match(told, "listed.txt")
-    assert tea("prioritize", "--all").err == "12 of 12 requirements listed, most urgent first\n"
-
-
-def test_twenty_requirements_are_listed_by_default(tea: Run, tmp_path: Path) -> None:
-    make(tmp_path / "tea", {"tea.md": "# Tea\n\n" + "".join(f"It MUST be {number}.\n" for number in range(30))})
-    done = tea("prioritize", "--spec", "tea")
-    assert (done.out.count("\n"), done.err.splitlines()[-1]) == (20, "20 of 30 requirements listed, most urgent first")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_listed_requirements(name: str, tea: Run, tmp_path: Path, gold: Snapshot) -> None:
+    gold.assert_match(play(tea, tmp_path / "tea", *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, play, run
+from tests.cli.command import Run, play
 from tests.cli.sample_project import KETTLE, make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.cli.terminals import show_on_terminal
@@ -56,43 +56,35 @@ expiry = 2999-12-31
         gold.assert_match(duvet("show", reference, "--format", format).out, f"{name}.{ENDINGS[format]}")
 
 
-def test_context_lines_are_shown(duvet: Run) -> None:
-    for context, numbers in (("0", [3, 4]), ("1", [2, 3, 4, 5]), ("1000", [*range(1, 37)])):
-        _, out, _ = duvet("show", "src/pot.rs:3", "--context", context)
-        lines = [line.split() for line in out.splitlines()]
-        assert [int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit() and line[1] in "|>"] == numbers
+PART = "//= spec.md#heating\n//# The kettle MUST\n"
+WHOLE = "//= spec.md#heating\n//= type=test\n//# The kettle MUST boil water.\n"
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "context": ("show src/pot.rs:3 --context 0", "show src/pot.rs:3 --context 1", "show src/pot.rs:3 --context 1000"),
+    "unknown": (
+        *("show 5bfa", "show tea#pots", "show tea.md:7"),
+        # Files that became unreadable.
+        *(
+            "$ printf '//= tea.md#cup\\nfn \\377() {}\\n' >src/pot.rs",
+            "show src/pot.rs:3",
+            "$ rm tea.md",
+            "show tea#pot",
+        ),
+    ),
+    "partial quotes": (
+        *({**KETTLE, "src/a.rs": f"{PART}fn a() {{}}\n\n{WHOLE}", "tests/test_pot.py": ""}, "show 5d4daa0c77ed"),
+        *("$ duvet prioritize --prompt | grep part", {"src/a.rs": PART}, "show 5d4daa0c77ed"),
+    ),
+}
 
 
-def test_unknown_references(duvet: Run, folder: Path, gold: Snapshot) -> None:
-    told = play(duvet, folder, "show 5bfa", "show tea#pots", "show tea.md:7")
-    # Files that became unreadable.
-    (folder / "src/pot.rs").write_bytes(b"//= tea.md#cup\nfn \xff() {}\n")
-    told += play(duvet, folder, "show src/pot.rs:3")
-    (folder / "tea.md").unlink()
-    gold.assert_match(told + play(duvet, folder, "show tea#pot"), "unknown.txt")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_shown(name: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
+    ##= man/spec/show.md#details
+    ##% If annotations cover only some words of a requirement, `duvet show` and the HTML report MUST show the words that
+    ##% need code and those that need tests.
+    gold.assert_match(play(duvet, folder, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold: Snapshot) -> None:
     written = show_on_terminal(duvet_command, folder, "--color", "always", "show", "1dd64a53", columns=64)
     gold.assert_match(written, "terminal.txt")
-
-
-def test_the_reason_of_a_state_counts_partial_quotes(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with its state, the reason for this state, and its citations grouped by
-    ##% type.
-    part = "//= spec.md#heating\n//# The kettle MUST\n"
-    whole = "//= spec.md#heating\n//= type=test\n//# The kettle MUST boil water.\n"
-    folder = make(tmp_path, {**KETTLE, "src/a.rs": f"{part}fn a() {{}}\n\n{whole}"})
-    reason = "Tests cite all of it; code cites only a part.\n"
-    ##= man/spec/show.md#details
-    ##% If annotations cover only some words of a requirement, `duvet show` and the HTML report MUST show the words that
-    ##% need code and those that need tests.
-    lines = f'  status           needs code: {reason}  not implemented  "boil water."\n  specification  '
-    assert lines in run(duvet_command, folder, "show", "5d4daa0c77ed").out
-    assert reason in run(duvet_command, folder, "prioritize", "--prompt").out
-    make(folder, {"src/a.rs": part})
-    lines = (
-        'a part of it is covered.\n  not implemented  "boil water."\n  not tested       all of it\n  specification  '
-    )
-    assert lines in run(duvet_command, folder, "show", "5d4daa0c77ed").out
