@@ -154,10 +154,9 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
-    found = context.find(reference)
+    found = context.find(reference, references.SectionRef)
     if not isinstance(found, references.SectionRef):
-        hint = "use SPEC#SECTION, or the resource path of a section"
-        raise NotFoundError(f"{quote_text(reference)} is not a section", hint=hint)
+        raise NotFoundError(f"{quote_text(reference)} is not a section", hint=references.SECTION_USAGE)
     section = details.make_detail(context.read_citations(), context.project.specification, found)
     assert isinstance(section, details.SectionDetail)
     lines: list[str] = []
@@ -211,10 +210,10 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
     if name not in REQUIREMENT_PROMPTS:
         values = _VALUES[name](context, given)
     else:
-        found = context.find(given["requirement"], suggests_all=False)
+        found = context.find(given["requirement"], references.RequirementRef)
         if not isinstance(found, references.RequirementRef):
-            hint = "use the id, name or resource path of a requirement"
-            raise NotFoundError(f"{quote_text(given['requirement'])} is not a requirement", hint=hint)
+            message = f"{quote_text(given['requirement'])} is not a requirement"
+            raise NotFoundError(message, hint=references.REQUIREMENT_USAGE)
         values = make_requirement_values(context, found)
 
     def by(tool: str, command: str) -> str:

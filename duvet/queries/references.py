@@ -20,6 +20,8 @@ _SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
 _USAGE = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
+REQUIREMENT_USAGE = "use the id, name or resource path of a requirement"
+SECTION_USAGE = "use SPEC#SECTION, or the resource path of a section"
 _RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
@@ -51,16 +53,18 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 
 
 def resolve_reference(
-    catalogue: Catalogue, reference: str, files: locations.ProjectFiles, *, suggests_all: bool = True
+    catalogue: Catalogue,
+    reference: str,
+    files: locations.ProjectFiles,
+    wanted: type[RequirementRef | SectionRef] | None = None,  # What to suggest for an unknown name; None for anything.
 ) -> ResolvedReference:
-    """Without `suggests_all`, suggest only requirements for an unknown name."""
     name = reference.strip()
     if specifications := locations.match_specifications(catalogue, name, is_whole=True):
         return SpecRef(specifications[0])
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
         return resolve_resource(catalogue, resource, files)
-    found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
+    found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name, wanted)
     found = found or find_by_name(catalogue, name)
     if found is not None:
         return found
@@ -72,11 +76,15 @@ def resolve_reference(
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
     # Only for names that look like ids, because any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if re.match(_LIKE_ID, file_path) else {}
-    paths = {card.path: card.path for card in catalogue.citations}
-    names = {name: name for name in catalogue.named}
-    others = locations.list_specification_names(catalogue) | paths if suggests_all else {}
-    usage = _USAGE if suggests_all else "use the id, name or resource path of a requirement"
-    hint = suggest_nearest(file_path, ids | names | others) or usage
+    known, usage = ids | {name: name for name in catalogue.named}, REQUIREMENT_USAGE
+    if wanted is SectionRef:
+        cards = catalogue.specifications
+        known = {one.name: f"{card.id}#{one.name}" for card in cards for one in card.sections}
+        usage = SECTION_USAGE
+    elif wanted is None:
+        known |= locations.list_specification_names(catalogue) | {card.path: card.path for card in catalogue.citations}
+        usage = _USAGE
+    hint = suggest_nearest(file_path, known) or usage
     raise NotFoundError(f"nothing matches {quote_text(name)}", hint=hint)
 
 
@@ -219,7 +227,7 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
     return SectionRef(specification, id)
 
 
-def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | RequirementRef | None:
+def _resolve_target(catalogue: Catalogue, name: str, wanted: type | None) -> SectionRef | RequirementRef | None:
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
@@ -227,6 +235,13 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
             found = find_by_name(catalogue, section, [specification])
             if found is not None:
                 return found
+            if wanted is RequirementRef:
+                cards = catalogue.requirements
+                names = [card.name for card in cards if card.name and card.specification == specification]
+                message = (
+                    f"unknown requirement {quote_text(section)} of {catalogue.specifications[specification].locator}"
+                )
+                raise NotFoundError(message, hint=suggest_nearest(section, names) or REQUIREMENT_USAGE)
         return _require_section(catalogue, specification, section)
     sections = [
         SectionRef(index, id)

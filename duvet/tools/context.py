@@ -95,9 +95,11 @@ class ProjectSnapshot:
 
         return validate(self.project)
 
-    def find(self, reference: str, *, suggests_all: bool = True) -> references.ResolvedReference:
+    def find(
+        self, reference: str, wanted: type[references.RequirementRef | references.SectionRef] | None = None
+    ) -> references.ResolvedReference:
         """Resolve a reference; raise NotFoundError, with suggestions as a hint, if it is unknown or ambiguous."""
-        return references.resolve_reference(self.catalogue, reference, self.files, suggests_all=suggests_all)
+        return references.resolve_reference(self.catalogue, reference, self.files, wanted)
 
     def read_citations(self, around: int = 2) -> details.CitationReader:
         return details.CitationReader(self.catalogue, self.files, around)

@@ -67,7 +67,7 @@ def test_a_long_section_comes_in_parts() -> None:
     assert found["content"] == TEXT[6:] and "next_offset" not in found
     assert value(LONG, SECTION, reference="tea#cup", limit=5)["content"] == "A cup"
     found, step = answer(LONG, SECTION, reference="tea#cup", offset=1_000_000)
-    assert step == "offset=1000000 is past the end of the text, which has 42 characters."
+    assert step == "offset=1000000 is not inside the text, which has 42 characters."
     assert found["content"] == "" and "next_offset" not in found
     # A dump of octets is cut earlier than words.
     dump = "\n".join(" ".join(f"{(line * 16 + octet) * 37 % 256:02x}" for octet in range(16)) for line in range(400))
