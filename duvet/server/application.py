@@ -530,9 +530,8 @@ class ToolSelection:
     def offered(self) -> WorkflowTools:
         from duvet.workflows.pack import make_workflow_tools
 
-        config = self._service.config
         others = list(self._choose([]).registry.list_all()) if self.workflows else []
-        return make_workflow_tools(self.workflows, others, {*config.providers, *config.routing})
+        return make_workflow_tools(self.workflows, others)
 
     @property
     def faults(self) -> Mapping[str, list[WorkflowFault]]:

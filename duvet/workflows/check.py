@@ -31,7 +31,6 @@ class WorkflowFault(Struct, frozen=True):
 class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     tools: Mapping[str, Tool]
     workflows: Mapping[str, records.Workflow]  # Workflows by their own names; `tools` may lack their tools.
-    models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
     recipes: Mapping[str, records.Workflow] = {}  # Recipes by their own names; of faulty ones, the readable parts.
     faulty: Collection[str] = ()  # The recipes with problems in their own files.
 
@@ -80,11 +79,6 @@ def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> li
     if len(workflow.steps) > records.MAX_STEPS:
         message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
         faults.append(WorkflowFault(("steps",), message, "move some steps to another workflow, and call it"))
-    ids = set[str]()
-    for number, step in enumerate(workflow.steps):
-        if step.id in ids:
-            faults.append(WorkflowFault(("steps", number, "id"), f"duplicate step id {step.id}"))
-        ids.add(step.id)
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
         keys: references.ValuePath = ("steps", number)
@@ -122,11 +116,6 @@ def _find_params_path(step: records.Step, keys: references.ValuePath) -> referen
 
 def _check_calls(step: records.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     if isinstance(step, records.ModelStep):
-        # A provider accepts any model name.
-        if step.model not in known.models and step.model.partition("/")[0] not in known.models:
-            usage = "use a provider, PROVIDER/MODEL, or a task of `routing`"
-            hint = _suggest(step.model, sorted(known.models)) or usage
-            yield WorkflowFault((*keys, "model"), f"unknown model {_quote(step.model)}", hint)
         yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _find_params_path(step, keys)
@@ -241,8 +230,8 @@ class _ReferenceScope:
         elif more:
             name, known = str(more[0]), self.names[str(root)]
             if name not in known and name in self.later[str(root)]:
-                reason = "that step runs later" if root == "steps" else "a later step captures it"
-                yield WorkflowFault(keys, f"{shown}: {reason}", "move that step up", root=str(root))
+                reason = "no earlier step has this id" if root == "steps" else "no earlier step captures it"
+                yield WorkflowFault(keys, f"{shown}: {reason}", "refer only to earlier steps", root=str(root))
             elif name not in known:
                 names = list(dict.fromkeys(filter(None, known)))
                 hint = _suggest(name, names) or (f"available: {', '.join(names[:10])}" if names else "")

@@ -33,10 +33,8 @@ class WorkflowTools(Struct, frozen=True):
     faults: Mapping[str, list[check.WorkflowFault]]
 
 
-def make_workflow_tools(
-    workflows: Mapping[str, records.Workflow], tools: Collection[tool.Tool], models: Collection[str]
-) -> WorkflowTools:
-    known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
+def make_workflow_tools(workflows: Mapping[str, records.Workflow], tools: Collection[tool.Tool]) -> WorkflowTools:
+    known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
     ##% The server MUST offer each workflow without errors as the tool `workflow.NAME`.

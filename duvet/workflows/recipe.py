@@ -105,7 +105,8 @@ def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterat
         yield at.problem(rules.CONFIG_MISSING_KEY, message, "add one of them")
     elif check.get("exists") is False and given != {"exists"}:
         message = "`exists: false` can't be combined with a comparison"
-        yield (at / "exists").problem(rules.CONFIG_BAD_VALUE, message, "remove `equals` and `not_equals`")
+        hint = f"remove {' and '.join(f'`{one}`' for one in sorted(given - {'exists'}))}"
+        yield (at / "exists").problem(rules.CONFIG_BAD_VALUE, message, hint)
 
 
 class RecipeFile(Struct, frozen=True, kw_only=True):
@@ -161,7 +162,6 @@ class _RecipeDraft:
     def __init__(self) -> None:
         self.unread: set[references.ValuePath] = set()  # The places at which the draft differs from the file.
         self.vague: set[str] = set()  # The first parts of references that can't be checked.
-        self._ids: set[str] = set()
 
     def has(self, fault: WorkflowFault) -> bool:
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
@@ -193,12 +193,7 @@ class _RecipeDraft:
         captures = [self.read(service_tables.CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
         if not isinstance(table.get("capture", []), list | dict | None) or not all(one.name for one in captures):
             self.vague.add("captures")
-        step = self.read(StepTable, table, keys, wait=wait, asserts=tuple(checks), capture=tuple(captures))
-        if step.id in self._ids:
-            # The file already has a problem for this.
-            self.unread.add((*keys, "id"))
-        self._ids.add(step.id)
-        return step
+        return self.read(StepTable, table, keys, wait=wait, asserts=tuple(checks), capture=tuple(captures))
 
     def _list_items(
         self, raw: Mapping[str, Any], keys: references.ValuePath, name: str
@@ -229,7 +224,6 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     return WorkflowEnvironment(
         tools={tool.name: tool for tool in tools},
         workflows={},
-        models=(),
         recipes=workflows,
         faulty=[name for name, one in recipes.items() if one.workflow is None],
     )

@@ -79,7 +79,7 @@ class Kitchen(Asking):
         self.disk = DiskTree(str(folder))
         packs = [EnabledPack(PACK), EnabledPack(POTS)]
         if workflows:
-            packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).list_all()), ()).pack))
+            packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).list_all())).pack))
         services = {tools.RECIPES_SERVICE: RecipeCatalogue(self.disk), tools.RUNS_SERVICE: self.runs.append}
         super().__init__(folder, IngestRule(semantic=False), packs, services)
 

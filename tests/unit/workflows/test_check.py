@@ -48,7 +48,6 @@ STEPS = [
     search(params={"query": "a", "mots": 1}),
     search(params={"query": "a", "x": 1}),
     tool("s", "workflow.other", params={"of-what": "", "of_what": ""}),
-    *(ask(model=model) for model in ("sumarize", "local/big", "x")),
     *(ask(params=params) for params in ({"topP": 1}, {"maxTokens": 0}, {"temperature": "hot"})),
     search(params={"query": "${vars.qery}"}),
     ask(prompt="a ${steps.b.result}"),
@@ -120,4 +119,4 @@ def test_references_of_any_type_and_circles_among_others_are_no_faults() -> None
     found = faults(
         tool("a", long), ask(model=long, prompt=f"${{vars.{long}}}"), search("c", params={long: 1, "query": ""})
     )
-    assert [len(message) < 300 for _, message, _ in found] == [True] * 4
+    assert [len(message) < 300 for _, message, _ in found] == [True] * 3

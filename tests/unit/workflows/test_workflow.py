@@ -104,7 +104,7 @@ def test_a_workflow_may_replace_something_if_one_of_its_tools_may() -> None:
         "runs": workflow(tool("a", "km-recipe-run", params={"recipe": "daily-health"}), name="runs"),
         "within": workflow(tool("a", "workflow.puts"), name="within"),
     }
-    found = make_workflow_tools(flows, [search_everything, upload_file, run_recipe_tool], ())
+    found = make_workflow_tools(flows, [search_everything, upload_file, run_recipe_tool])
     assert found.faults == {}
     replacing = {one.name for one in (*EnabledPack(found.pack).tools(), run_recipe_tool) if one.replaces}
     assert replacing == {"workflow.puts", "workflow.runs", "workflow.within", "km-recipe-run"}

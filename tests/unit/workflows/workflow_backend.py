@@ -111,12 +111,11 @@ def made_tool(name: str, scope: Scope = Scope.READER) -> Tool:
 
 TOOLS = {one.name: one for one in (made_tool("search"), made_tool("write", Scope.MAINTAINER))}
 OTHER = workflow(tool("s", "write"), name="other", variables={"of-what": Variable(Kind.STRING)})
-MODELS = ("openai", "local/tiny", "summarize")
 
 
 def faults(*steps: Step, others: Sequence[Workflow] = (OTHER,), **more: Any) -> list[tuple[str, str, str]]:
     flow = workflow(*steps, **more)
-    known = WorkflowEnvironment(tools=TOOLS, workflows={one.name: one for one in (*others, flow)}, models=MODELS)
+    known = WorkflowEnvironment(tools=TOOLS, workflows={one.name: one for one in (*others, flow)})
     return [(one.path, one.message, "warning" if one.is_warning else one.hint) for one in check_workflow(flow, known)]
 
 

@@ -91,7 +91,7 @@ def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
     flows["until"] = Workflow(name="until", description="Boils until it is enough.", steps=[UNTIL])
     pack = (kettle or Kettle()).pack
     tools: list[Any] = [*EnabledPack(TRACE).tools(), *pack.tools]  # type: ignore[misc]
-    found = make_workflow_tools(flows, tools, {"mine"})
+    found = make_workflow_tools(flows, tools)
     chosen = [EnabledPack(TRACE), EnabledPack(pack), EnabledPack(found.pack), EnabledPack(GUEST, is_guest=True)]
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
     return server_of(project, Registry(chosen), services={MODELS_SERVICE: router})
