@@ -278,6 +278,15 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
     return manifest
 
 
+def _open_file(path: str) -> int:
+    try:
+        return DiskTree().open_file(path)[0]
+    except UnreadableError as error:
+        if not os.path.lexists(path):
+            error.hint = "correct the path"
+        raise
+
+
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
@@ -290,8 +299,8 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
             return found
 
     try:
-        # `opened` refuses pipes and devices, which would block.
-        with os.fdopen(DiskTree().open_file(path)[0], "rb") as packed, gzip.open(packed) as file:
+        # `open_file` refuses pipes and devices, which would block.
+        with os.fdopen(_open_file(path), "rb") as packed, gzip.open(packed) as file:
             bounded = _BoundedReader(file, name)
             stream = cast(BinaryIO, bounded)
             with tarfile.open(fileobj=stream, mode="r|", tarinfo=PlainInfo) as archive:

@@ -57,7 +57,7 @@ class SpendingBudget:
         for limit in self.list_limits(provider, section):
             if limit.spent >= limit.most:
                 message = f"provider `{provider}` has used up its limit for today: {limit}"
-                hint = f"raise `providers.{provider}.{limit.key}`, or wait until midnight (UTC)"
+                hint = f"increase `providers.{provider}.{limit.key}`, or wait until midnight (UTC)"
                 raise ModelError(ModelFault.LIMIT_REACHED, message, hint=hint)
         ##= man/spec/ask.md#calls
         ##% If a provider has a `dailySpend`, duvet MUST NOT call its models that have no price.

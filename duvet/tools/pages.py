@@ -230,13 +230,15 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
         short = _ListCutter(ctx.caller.face == tool.MCP_SOURCE, "call get_page for this page with any limit")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
+        # `get_page` does not return the edges between other pages.
+        others = structs.replace(short, remedy="call get_connections for the other pages")
         edges = tuple(edge for edge in graph.edges if edge.source in shown and edge.target in shown)
         return tool.ToolAnswer(
             value=GetConnectionsOutput(
                 slug=page.slug,
                 outlinks=short.cut_list("outlinks", pages.outlinks(page)),
                 backlinks=short.cut_list("backlinks", pages.backlinks(page)),
-                local_graph=catalogue.PageGraph(nodes, short.cut_list("edges", edges)),
+                local_graph=catalogue.PageGraph(nodes, others.cut_list("edges", edges)),
                 requirements=catalogue.find_page_requirements(pages, page),
             ),
             warning=" ".join(short.notes),

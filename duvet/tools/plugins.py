@@ -187,7 +187,7 @@ def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
             try:
                 yield from [point for point in one.entry_points if point.group == ENTRY_POINT_GROUP]
             except Exception as error:  # noqa: BLE001 - as above
-                yield UnloadedPack(name, f"cannot read its entry points: {describe_exception(error)}")
+                yield UnloadedPack(name, f"can't read its entry points: {describe_exception(error)}")
 
 
 def load_plugins(

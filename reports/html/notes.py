@@ -140,7 +140,7 @@ class PageWriter:
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.content.tags))))
         if text is None:
-            body = f"<p>The text is too long for this report: {escape_html(note.path)}.</p>\n"
+            body = f"<p>The text is left out to keep this report small: see {escape_html(note.path)}.</p>\n"
         else:
 
             def find_link(goal: str) -> str:

@@ -439,8 +439,9 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
     is_wiki = link.syntax is LinkSyntax.WIKI
     card = collection.references.specification(link.target) if is_wiki and not target else None
     if target:
-        message = f"`{target.slug}` has no heading `{heading}`"
-        hint = suggest_nearest(shorten_text(heading), target.content.headings) or "link to an existing heading"
+        noun, known = ("block", ()) if heading.startswith("^") else ("heading", target.content.headings)
+        message = f"`{target.slug}` has no {noun} `{heading}`"
+        hint = suggest_nearest(shorten_text(heading), known) or f"link to an existing {noun}"
     elif is_wiki and is_requirement_id(link.target):
         message = f"link to unknown requirement `{link.written}`"
         hint = (

@@ -80,7 +80,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         data = tree.read(path)
         text = decode_page(data, path)
     except errors.DuvetError as error:
-        hint = error.hint or "save it as UTF-8 and make it readable, or add it to `exclude`"
+        hint = error.hint or "save it as UTF-8 and make it readable, or add it to `pages.exclude`"
         problem = rules.PAGE_UNREAD.problem(error.message, path, Place(error.line), hint=hint)
         return ParsedPage(problems=(problem,), is_page=False)
     problems: list[Problem] = []

@@ -295,7 +295,7 @@ async def serve_readiness(live: live_project.LiveProject, scope: Scope, receive:
     except TimeoutError:
         reason = "the server is still reading the project"
     except DuvetError:
-        reason = "the server cannot read the project"
+        reason = "the server can't read the project"
     else:
         await guards.send_body(send, 200, b'{"status":"ready"}')
         return

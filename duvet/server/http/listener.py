@@ -51,7 +51,7 @@ class ServerAddress(Struct, frozen=True):
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise DuvetError(f"cannot listen on {self.authority}: unknown host", hint=_OTHER_HOST) from error
+            raise DuvetError(f"can't listen on {self.authority}: unknown host", hint=_OTHER_HOST) from error
         ##= man/spec/mcp.md#http
         ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach.
         if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
@@ -78,7 +78,7 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         hint = _OTHER_HOST if error.errno == EADDRNOTAVAIL else "choose another port"
-        raise DuvetError(f"cannot listen on {address.authority}: {reason}", hint=hint) from error
+        raise DuvetError(f"can't listen on {address.authority}: {reason}", hint=hint) from error
 
 
 class _StoppedError(BaseException): ...

@@ -27,7 +27,7 @@ async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, said: Reply, limit:
             await made.ask()
         assert error.value.code is ModelFault.LIMIT_REACHED
         used = f"provider `one` has used up its limit for today: {spent} of {limit} tokens"
-        hint = "raise `providers.one.dailyTokens`, or wait until midnight (UTC)"
+        hint = "increase `providers.one.dailyTokens`, or wait until midnight (UTC)"
         assert (error.value.message, error.value.hint) == (used, hint)
         made.clock.time += 86_400
         assert (await made.ask()).text == "Hi"
@@ -58,7 +58,7 @@ async def test_a_day_costs_no_more_than_allowed(wire: Wire, tmp_path: Path) -> N
         assert spent_today(made) == ["45 of 1,000 tokens", "7.8000 of 7.5"]
         with pytest.raises(ModelError, match=r"`one` has used up its limit for today: 7\.8000 of 7\.5") as error:
             await made.ask(model="one/free")
-        assert error.value.hint == "raise `providers.one.dailySpend`, or wait until midnight (UTC)"
+        assert error.value.hint == "increase `providers.one.dailySpend`, or wait until midnight (UTC)"
         made.clock.time += 86_400
         assert (await made.ask()).text == "Hi"
     assert len(wire.asked) == 4

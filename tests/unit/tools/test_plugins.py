@@ -97,7 +97,7 @@ def test_equal_names_of_tools_are_an_error(
 
 
 BROKEN = {
-    b"[duvet.tool_packs]\nnonsense\n": [("broken", "cannot read its entry points: TypeError: ")],
+    b"[duvet.tool_packs]\nnonsense\n": [("broken", "can't read its entry points: TypeError: ")],
     b"[duvet.tool_packs]\na = b c d(\n": [("a", "AttributeError: ")],
     **{other: [] for other in (b"[others]\nnonsense\n", b"\xff\xfe")},
 }

@@ -75,7 +75,7 @@ DANGLING = [
     ("[[q]]", "link to unknown page `q`", WRITE),
     ("[x](gone.md)", "link to missing file `gone.md`", "correct the path, or remove the link"),
     ("[[brewing#Cup]]", "`brewing` has no heading `Cup`", "did you mean Cups?"),
-    ("[[brewing#^b2]]", "`brewing` has no heading `^b2`", "link to an existing heading"),
+    ("[[brewing#^b2]]", "`brewing` has no block `^b2`", "link to an existing block"),
 ]
 
 

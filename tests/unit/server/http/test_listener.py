@@ -70,7 +70,7 @@ def test_an_address_that_is_not_free_is_an_error() -> None:
         ):
             with pytest.raises(DuvetError) as caught:
                 open_listener(ServerAddress(host, port), anywhere=True)
-            assert str(caught.value) == f"cannot listen on {host}:{port}: {reason}"
+            assert str(caught.value) == f"can't listen on {host}:{port}: {reason}"
             assert caught.value.hint == hint
 
 

@@ -81,7 +81,7 @@ async def test_the_server_is_ready_while_the_project_can_be_read(server: DuvetSe
     ##% `/ready` MUST answer 200 if the project can be read, and otherwise 503.
     config = project / ".duvet/config.toml"
     text = config.read_text()
-    unready = (503, {"status": "not ready", "reason": "the server cannot read the project"})
+    unready = (503, {"status": "not ready", "reason": "the server can't read the project"})
     async with connected(server, tokens=BOTH) as client:
         for written, expected in ((text, (200, {"status": "ready"})), ("secret = {", unready)) * 2:
             config.write_text(written)
