@@ -236,8 +236,8 @@ def _resolve_target(catalogue: Catalogue, name: str, wanted: type | None) -> Sec
             if found is not None:
                 return found
             if wanted is RequirementRef:
-                cards = catalogue.requirements
-                names = [card.name for card in cards if card.name and card.specification == specification]
+                own = (one for one in catalogue.requirements if one.specification == specification)
+                names = [one.name for one in own if one.name]
                 message = (
                     f"unknown requirement {quote_text(section)} of {catalogue.specifications[specification].locator}"
                 )
