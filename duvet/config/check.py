@@ -30,8 +30,6 @@ Document = TypeVar("Document", bound=DataDocument)
 
 
 class FieldType(NamedTuple):
-    """One of the types that a key accepts, with attributes that msgspec doesn't support."""
-
     type: inspect.Type
     template: bool = False  # Whether `${{ NAME }}` is replaced with an environment variable.
     expands: bool = False  # Whether `$NAME` is replaced with an environment variable.
@@ -53,7 +51,6 @@ def list_fields(table: type[Struct]) -> dict[str, inspect.Field]:
 
 
 def list_field_types(kind: inspect.Type) -> list[FieldType]:
-    """Return the types that a field accepts, without null, which stands for a missing value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
             return [option._replace(**(extra or {})) for option in list_field_types(inner)]
@@ -68,7 +65,7 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 
 def respell_keys(read: Document, table: type[Struct]) -> Document:
-    """Convert keys to their declared spelling; leave a second spelling of a key for `check_table` to report."""
+    """Leave a second spelling of a key for `check_table` to report."""
     renamed: dict[KeyPath, str] = {}
     at = DocumentLocation(read, {})
     values = convert_values(inspect_table(table), read.values, at, lambda *_: UNCHANGED, renamed)
@@ -86,10 +83,7 @@ def convert_values(
     convert_leaf: Callable[[FieldType, Any, DocumentLocation], Any],
     renamed: dict[KeyPath, str] | None = None,
 ) -> Any:
-    """Apply a function to the values in tables and lists, and return the result.
-
-    With `renamed`, also convert keys to their declared spelling, and record those that change.
-    """
+    """With `renamed`, also convert keys to their declared spelling, and record those that change."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():
@@ -311,7 +305,6 @@ TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """Yield a problem for each name that is unknown, repeated or easily confused with another one."""
     tables = {name: select_tables(at.document.values.get(name)) for name in TABLES_OF_NAMES}
     for name, named in tables.items():
         table_at = at / name

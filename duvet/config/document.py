@@ -23,7 +23,7 @@ TextSpan = tuple[int, int]
 
 
 class KeySpans(Struct, frozen=True):
-    """The character ranges of a key and its value; for a table with a header, the header counts as the value."""
+    """For a table with a header, the header counts as the value."""
 
     key: TextSpan
     value: TextSpan
@@ -33,7 +33,7 @@ SpanFinder = Callable[[str], dict[KeyPath, KeySpans]]
 
 
 class DataDocument:
-    """The values of a file and their positions, which are computed on first use."""
+    """The positions are computed on first use."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str, find_spans: SpanFinder) -> None:
         self.values = values
@@ -45,11 +45,9 @@ class DataDocument:
         return self._place(self.value_span(*keys))
 
     def key_place(self, *keys: str | int) -> Place:
-        """Return the place of the last key, or else of the nearest enclosing table."""
         return self._place(self.spans[keys].key if keys in self.spans else self.value_span(*keys))
 
     def value_span(self, *keys: str | int) -> TextSpan:
-        """Return the character range of a value, or else of the nearest enclosing table; (0, 0) if neither exists."""
         while keys:
             if spans := self.spans.get(keys):
                 return spans.value
@@ -57,7 +55,7 @@ class DataDocument:
         return (0, 0)
 
     def replace_values(self, values: dict[str, Any], renamed: Mapping[KeyPath, str] | None = None) -> Self:
-        """Return a copy with other values and renamed keys; its positions still refer to the original text."""
+        """Positions still refer to the original text."""
         result, names = copy(self), renamed or {}
         result.__dict__.pop("spans", None)
         result.values = values
@@ -68,7 +66,6 @@ class DataDocument:
         return result
 
     def locate(self, *keys: str | int) -> DocumentLocation:
-        """Return the location of a value in a file that may contain secrets."""
         return DocumentLocation(self, {}, keys, is_private=True)
 
     def _place(self, span: TextSpan) -> Place:
@@ -86,7 +83,6 @@ class DataDocument:
 
 
 def format_key_path(keys: Iterable[str | int]) -> str:
-    """Format the path of a value, as in `workflows.audit.steps[0].tool`."""
     parts = (
         f"[{key}]"
         if isinstance(key, int)
@@ -121,7 +117,7 @@ class DocumentLocation(NamedTuple):
 
 
 class DocumentError(DuvetError):
-    """Raised for a file that is invalid or too large; the message quotes keys, but no values."""
+    """The message quotes no values, because they may be secret."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint if is_text else "save the file as UTF-8")
@@ -150,7 +146,6 @@ class DocumentDraft:
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def make_duplicate_error(self, name: str, start: int, end: int, first: int) -> DocumentError:
-        """Return the error for a key that was already set at the offset `first`."""
         before = find_place(self.text, first, first)
         message = f"duplicate key `{name}`, first set at line {before.line}, column {before.column}"
         return self.make_unsupported_error(message, start, end, "remove one of them")
@@ -164,7 +159,6 @@ TOO_DEEP = f"nested too deeply: the limit is {MAX_DOCUMENT_LEVELS} levels"
 
 
 def check_document_size(document: DataDocument) -> None:
-    """Raise DocumentError if a document is nested too deeply or, with its aliases expanded, too large."""
     values, characters = _MAX_VALUES, _MAX_CHARACTERS
     pending: list[tuple[KeyPath, Any]] = [((), document.values)]
     while pending:
@@ -195,11 +189,10 @@ def check_document_size(document: DataDocument) -> None:
 
 
 class ExpressionError(DuvetError):
-    """Raised when a variable or an expression in a template can't be expanded."""
+    pass
 
 
 def expand_template(template: str, environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Replace expressions such as `${{ NAME || 'text' }}`, or raise ExpressionError; also return the variables used."""
     head, *parts = template.split("${{")
     texts, variables = [head], dict[str, None]()
     for part in parts:
@@ -251,8 +244,6 @@ def is_variable(text: str) -> bool:
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in text with their values, or raise ExpressionError; the values are not expanded again."""
-
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
             return "$"
@@ -286,7 +277,6 @@ def describe_invalid_type(value: Any, expected: str) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """Return the type of a value and, for most scalars, the value or its beginning."""
     match value:
         case None:
             return "null"

@@ -46,7 +46,6 @@ _SCALAR = re.compile(
 
 
 def find_spans(text: str, found: dict[KeyPath, KeySpans] | None = None) -> dict[KeyPath, KeySpans]:
-    """Return the position of every key and value of a TOML file, by the path of keys and indexes."""
     found = {} if found is None else found
     lengths: dict[KeyPath, int] = {}
     table: KeyPath = ()
@@ -147,7 +146,6 @@ def _unquote_key(part: str) -> str:
 
 
 def read_document(data: bytes, path: str) -> DataDocument:
-    """Parse a file, even a blank one, in the format of its extension (by default YAML), or raise DocumentError."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes; the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise DocumentError(message, path, Place())
@@ -242,7 +240,7 @@ _FLOAT = re.compile(
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
-    """Convert an unquoted YAML scalar; raise ValueError for a number with too many digits."""
+    """Raise ValueError for a number with too many digits."""
     if word in _WORDS:
         return _WORDS[word]
     if _INTEGER.fullmatch(word):
@@ -271,7 +269,6 @@ class _OpenYaml(Struct):
 
 
 def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> DataDocument:
-    """Parse YAML, or raise DocumentError; `scalar` converts unquoted scalars."""
     import yaml
 
     builder = _YamlBuilder(DocumentDraft(text, path, "YAML"), scalar)

@@ -10,8 +10,6 @@ from typing import NamedTuple, Self
 
 
 class CommentMarkers(NamedTuple):
-    """The prefixes of comment lines: for targets and for quotes."""
-
     meta: str
     content: str
 
@@ -106,7 +104,7 @@ _ML_ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for patter
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """Return the delimiters of the block comment around an annotation; None if every line is its own comment."""
+    """Return None if every line is its own comment."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML_COMMENT if path.endswith(_ML_ENDINGS) else C_COMMENT

@@ -18,11 +18,9 @@ from duvet.errors import DuvetError, ProblemsError
 
 
 class Starter(NamedTuple):
-    """The sources that `duvet init` assumes for a language, and the manifests that indicate the language."""
-
     language: Language
     pattern: str
-    signs: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()  # The manifests that indicate the language.
 
 
 STARTERS = (
@@ -60,10 +58,7 @@ def render_config(
     suggestions: Sequence[str],
     any_case: Collection[str] = (),
 ) -> bytes:
-    """Return a configuration in duvet's own schema, with the specifications in `suggestions` as comments.
-
-    `any_case` contains the specifications in which lower-case keywords count, too.
-    """
+    """Write `suggestions` as comments, and set `keywords = "any"` for the specifications in `any_case`."""
     return _render("config", groups=groups, specifications=specifications, suggestions=suggestions, any_case=any_case)
 
 
@@ -79,7 +74,6 @@ def add_to_config(
     environ: Mapping[str, str],
     any_case: Collection[str] = (),
 ) -> bytes:
-    """Add tables for these sources and specifications; raise DuvetError if the result would be invalid."""
     ##= man/spec/init.md#existing-projects
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that the user names or
     ##% accepts, and change nothing else in the configuration.

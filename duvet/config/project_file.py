@@ -73,7 +73,6 @@ class SourceTable(Table, frozen=True, kw_only=True):
     blob_link: Annotated[settings.TemplateText | None, doc("Base URL of links to these source files")] = None
 
     def settled(self, environ: Mapping[str, str], default: tuple[str, str] = settings.DEFAULT_STYLE) -> Self:
-        """Return the table with defaults filled in and variables expanded."""
         meta, content = self.comment_style.meta, self.comment_style.content
         style = StyleTable(
             meta=default[0] if meta is None else meta, content=default[1] if content is None else content
@@ -81,7 +80,7 @@ class SourceTable(Table, frozen=True, kw_only=True):
         return replace(self, comment_style=style, blob_link=_expand(self.blob_link, environ))
 
     def rule(self) -> settings.SourceRule:
-        """Return the resolved settings; the table must be settled."""
+        """Call `settled` first."""
         return settings.SourceRule(
             patterns=settings.make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
@@ -173,7 +172,7 @@ class ConfigTable(Table, frozen=True, kw_only=True):
         )
 
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:
-        """Convert the tables to the `Config` that duvet uses; call `settled` first, which fills in defaults."""
+        """Call `settled` first."""
         return settings.Config(
             path=path,
             schema=self.schema.value,
@@ -210,7 +209,6 @@ def require_config(tree: Tree, config_path: str | None = None) -> str:
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
-    """Parse a configuration file; raise ProblemsError if it is invalid."""
     try:
         toml = parse_toml_bytes(data, path)
         tables, toml = _convert_tables(toml, environ)
@@ -226,7 +224,6 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
-    """Return the tables with defaults filled in and variables expanded; raise ProblemsError if they are invalid."""
     return _convert_tables(toml, environ)[0]
 
 

@@ -35,7 +35,6 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return the settings that duvet uses; the first is the path of the configuration."""
     path = project_file.require_config(tree, config_path)
     toml = project_file.read_config(tree.read(path), path, environ).toml
     ##= man/spec/trace.md#configuration

@@ -43,10 +43,7 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> ServiceFile:
-    """Return the named file or, unless `folder` is None, the file in this folder or in the project.
-
-    Raise DuvetError if the named file doesn't exist or has an unknown extension, or if there are several candidates.
-    """
+    """If `folder` is None, find only a file that an option or a variable names."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the named file, or else from `duvet.config.*` or
     ##% `contextive.config.*` in the working directory, or else from such a file in the project's
@@ -98,12 +95,7 @@ def load_service(
     project_path: str | None = None,
     folder: str | None = "",
 ) -> Service:
-    """Read the service configuration, or raise DuvetError.
-
-    `service_path` is the file that `--service-config` names, `project_path` the project configuration if it isn't in
-    the usual place, and `folder` the user's folder relative to the project. If `folder` is None, only configurations
-    that an option or a variable names are read.
-    """
+    """`folder` is relative to the project; if it is None, read only files that an option or a variable names."""
     found = find_service_file(tree, environ, service_path, folder)
     reads_project = folder is not None or bool(project_path)
     config, document, packs, warnings = _load_tables(
@@ -160,11 +152,11 @@ _JSON_LOG = re.compile(rb"""^[^#\n]*\blog[-_]?format["']?\s*[:=]\s*["']?json\b""
 def asks_for_json_log(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> bool:
-    """Return whether a variable or the configuration, even if invalid, sets `logFormat` to `json`."""
     if named := environ.get("DUVET_SERVER__LOG_FORMAT"):
         return named == LogFormat.JSON
     with suppress(DuvetError):
         path = find_service_file(tree, environ, service_path, folder).path
+        # An invalid configuration counts, too.
         return bool(path and _JSON_LOG.search(tree.read(path)))
     return False
 
@@ -188,7 +180,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[settings.PagesTable, ...] | None:
-    """Return the page patterns, or None if none are configured; ignore errors in other tables."""
+    """Return None if no pages are configured; ignore errors in other tables."""
     return _load_some_tables(_PageTables, tree, environ, project_path, None, folder).pages or None
 
 

@@ -74,7 +74,6 @@ class VariableExpander:
         self._unneeded = unneeded
 
     def convert_scalar(self, choice: check.FieldType, value: Any, at: DocumentLocation) -> Any:
-        """Expand variables where a number, boolean or word is expected; drop the key if that fails."""
         if not (isinstance(choice.type, _SCALARS) and isinstance(value, str) and "$" in value):
             return check.UNCHANGED
         text = self._expand_text(value, at)
@@ -231,10 +230,7 @@ def read_tables(
     project_path: str,
     project_data: bytes,
 ) -> tuple[Record, DataDocument | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Return the tables and their document, the packs that the project's configuration enables, and warnings.
-
-    `path` is empty without a service configuration. Raise DuvetError if that configuration or an override is invalid.
-    """
+    """`path` is empty without a service configuration; the packs are those that the project enables."""
     project, document, config = None, None, kind()
     packs: tuple[str, ...] = settings.DEFAULT_PACKS
     warnings: tuple[Problem, ...] = ()

@@ -41,7 +41,7 @@ class IngestRule(Struct, frozen=True, kw_only=True):
 
 
 class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A table of the service configuration, with keys in camelCase."""
+    pass
 
 
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
@@ -581,7 +581,6 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     uploads: Annotated[UploadsSection, doc("Files that `km-upload` and `km-storetext` write")] = UploadsSection()
 
     def packs(self, by_default: tuple[str, ...] = settings.DEFAULT_PACKS) -> tuple[str, ...]:
-        """Return the enabled packs; packs in `by_default` are enabled without a table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]
         return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))

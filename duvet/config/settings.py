@@ -71,7 +71,7 @@ RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """A table of the project configuration, with keys in kebab-case."""
+    pass
 
 
 class TableError(ValueError):

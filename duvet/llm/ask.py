@@ -47,8 +47,6 @@ _REQUIREMENTS_ROOM, _SECTIONS_ROOM = MAX_SOURCE_CHARACTERS // 2, MAX_SOURCE_CHAR
 
 
 class AnswerSource(Struct, frozen=True, kw_only=True):
-    """A part of the project that an answer can cite by number, as in `[1]`."""
-
     number: int = 0  # Assigned by `fit_sources`.
     kind: Literal["requirement", "section", "citation", "page"]
     title: str
@@ -96,7 +94,6 @@ def make_model_request(question: str, sources: Sequence[AnswerSource], model: st
 
 
 def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int], tuple[str, ...]]:
-    """Remove the numbers of unknown sources; return the answer, its remaining numbers, and the removed ones."""
     named: set[int] = set()
     made_up: dict[str, None] = {}
 
@@ -123,7 +120,7 @@ def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int
 
 
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
-    """Number the sources that fit into `room` bytes, shorten the last one if needed, and remove invisible characters."""
+    """Number the sources that fit into `room` bytes, and shorten the last one if needed."""
     fitting: list[AnswerSource] = []
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")

@@ -38,7 +38,6 @@ class SpendingBudget:
     """Counts tokens and their costs in one file for each day, to which all processes append."""
 
     def __init__(self, clock: Clock, folder: str) -> None:
-        """Without a writable folder, count only the answers to this process."""
         self._clock = clock
         self._folder = folder
         self._unsaved: tuple[str, list[_Entry]] = ("", [])  # A day, and its entries that could not be written.

@@ -40,7 +40,6 @@ KEY_VARIABLES = {
 
 
 def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> Secret | None:
-    """Return the configured key or, for a provider at its default URL, the one in the environment; None if unset."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -78,7 +77,6 @@ class Endpoint(Struct, frozen=True):
         return cleaned.replace(key, HIDDEN_KEY) if len(key) >= _MIN_HIDDEN and key in cleaned else text
 
     def mask_address(self, text: str) -> str:
-        """Mask the key, the URL and its longer parts in an error message."""
         url = urlsplit(self.base)
         parts = {
             part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART

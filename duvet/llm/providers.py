@@ -152,7 +152,6 @@ class Backend(Struct, frozen=True):
 
     @property
     def is_discovered(self) -> bool:
-        """True if duvet can and may ask the provider for its models."""
         return self.endpoint is not None and (self.section.discover or self.section.llms_txt)
 
 

@@ -147,7 +147,6 @@ class StaticRouter:
         log: Callable[[str], None] = lambda words: None,
         report: Callable[[records.ModelCall], None] = lambda call: None,
     ) -> None:
-        """`log` is called with each warning, and `report` with each call that a model has answered."""
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
         self.log = log
@@ -163,7 +162,6 @@ class StaticRouter:
         }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
-        """Return a router that also offers the client's model, and shares this router's connections and model lists."""
         other = copy(self)
         other._backends = {
             name: make_backend(name, one.section, None, self._http, sampler)
@@ -177,7 +175,6 @@ class StaticRouter:
         await self._http.aclose()
 
     def pick(self, request: records.ModelRequest) -> tuple[list[records.ModelChoice], list[str]]:
-        """Return the models to ask, in order, and warnings; raise NoModelError if none is usable."""
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST use the model that a request names, or else the model of the task's route, or else a model
         ##% of the first usable provider.
@@ -315,7 +312,6 @@ class StaticRouter:
         return list(dict.fromkeys(filter(None, [*configured, *hinted, *listing.models])))
 
     async def ping(self, provider: str, model: str) -> records.ModelCall:
-        """Ask a model for one word, without fallbacks; raise ModelError or NoModelError if it doesn't answer."""
         calls: list[records.ModelCall] = []
         other = copy(self)
         other._report = calls.append

@@ -59,7 +59,6 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
-    """Return the first item, and as many more as fit."""
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:

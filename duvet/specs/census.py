@@ -74,7 +74,6 @@ class _Stretch(NamedTuple):
 
 
 def take_census(specification: Specification) -> Census:
-    """Search the whole specification for keywords, and classify each sentence that contains one."""
     if specification.format is Format.MARKDOWN:
         stretches = list(_list_markdown_stretches(specification))
     else:

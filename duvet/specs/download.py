@@ -92,7 +92,7 @@ class DownloadClients:
 
 
 def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
-    """Download URLs into files, and return the outcomes; after a success, skip other URLs with the same file."""
+    """After a success, skip other URLs with the same file."""
     # If nothing is allowed, there is no progress to show.
     is_any_allowed = any(_check_url(url, policy) is None for url in urls)
     display = progress.downloads(len(urls)) if is_any_allowed else Downloads(progress)
@@ -116,7 +116,6 @@ def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
 
 
 def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
-    """Follow safe redirects and return the text; raise FetchRefusal if duvet must not or can't accept the response."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request

@@ -94,10 +94,6 @@ _ANY_CASE = r"(?i)\b(must|shall|should)\b(?![\"-])"
 
 
 def find_level(text: str, *, any_case: bool = False) -> model.Level:
-    """Return the level of the strongest keyword in text, or AUTO if it contains none.
-
-    With `any_case`, "must", "shall" and "should" count in lower case, too; the other keywords are common words.
-    """
     ##= man/spec/trace.md#requirements-in-markdown
     ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
     text = text if max(text, default="") < "\u3000" else re.sub(_UNSPACED, " ", text)
@@ -178,7 +174,6 @@ class _Sentence(Struct, frozen=True):
 
 
 def extract_requirements(section: model.Section) -> tuple[model.ExtractedSentence, ...]:
-    """Return the requirements of a section in text order, without duplicates."""
     if section.plain is not None:
         alike = group_equal_texts(section.plain.statements, lambda one: f"{one.name}\0{one.text}")
         return tuple(
@@ -209,7 +204,6 @@ def extract_requirements(section: model.Section) -> tuple[model.ExtractedSentenc
 
 
 def find_sentences(text: str) -> list[_Sentence]:
-    """Return the sentences of IETF text that contain a keyword."""
     spans: dict[tuple[int, int], list[Keyword]] = {}
     openings = SentenceOpenings(text)
     floor = ceiling = end = -1
@@ -234,7 +228,6 @@ _LONGEST, _KEPT = 240, 50
 
 
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
-    """Return the folder below `out` that mirrors a specification's path, without a leading `downloads` or `out`."""
     parts = path_parts(source)
     kept = (
         _list_parts_below(parts, downloads)
@@ -245,7 +238,7 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
 
 
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
-    """Return the path of a section's file; no section id can point outside the folder."""
+    # No section id can point outside the folder.
     name = _NAMELESS.sub(lambda found: f"%{ord(found[0]):02X}", section)
     if len(name.encode()) > _LONGEST:
         name = f"{name[:_KEPT]}-{make_text_id(section)[:12]}"
@@ -266,7 +259,6 @@ class Extraction(Struct, frozen=True):
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
-    """Extract the requirements of every configured specification, without writing files."""
     # If no specification is configured, the files in the folder come from elsewhere.
     folder = config.requirements_folder
     is_owner = config.specifications and f"{folder}/**/*.toml" in BUILT_IN_REQUIREMENTS
@@ -306,8 +298,8 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
 
 
 def locate_configured(config: Config | None) -> Iterator[tuple[SpecificationRule, model.Locator]]:
-    """Yield each configured specification with its location; skip invalid names, which loading reports."""
     for rule in config.specifications if config else ():
+        # Loading reports invalid names.
         with suppress(DuvetError):
             yield rule, locate_specification(rule.source, rule.format)
 
@@ -345,7 +337,6 @@ EXTENSIONS = ("toml", "rs")  # Of the files that an extraction can write: requir
 def extract_specification(
     specification: model.Specification, out: str, downloads: str, root: str, extension: str
 ) -> tuple[Extraction, int]:
-    """Return the files to write for one specification, and the number of requirements in them."""
     name = format_locator(specification.locator, root)
     folder = requirements_folder(specification.path, out, downloads)
     extraction = Extraction({}, {}, {folder: f"{name}#"} if extension == "toml" else {}, [])
@@ -369,7 +360,7 @@ def list_extracted_sections(
 
 
 def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str, str]]:
-    """Yield each Markdown requirement that awslabs duvet extracts, with and without markup; none for an invalid file."""
+    """Yield each Markdown requirement as awslabs duvet extracts it, with and without markup."""
     from duvet.specs.markdown import remove_markup
 
     try:
@@ -402,7 +393,6 @@ def _match(data: bytes) -> re.Match[bytes] | None:
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[model.Problem]:
-    """Yield a problem for each file that an earlier extraction wrote and this one does not contain."""
     current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
@@ -429,14 +419,12 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, model.Problem]:
-    """Return a problem for each extracted file that is no longer needed; without `writes`, no file is needed."""
     needed = extraction if writes else replace(extraction, files={})
     found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
     return {problem.path: problem for problem in found}
 
 
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[model.Problem]:
-    """Yield a problem for each requirement file whose section duvet extracts itself."""
     for folder in extraction.folders:
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
             if path not in extraction.files:

@@ -25,7 +25,6 @@ _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet dra
 
 
 def find_front_title(text: str) -> str:
-    """Return the title: the first centred block below the header of the first page; empty without such a block."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
     below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
@@ -143,7 +142,6 @@ _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
-    """Parse IETF text into sections; of sections with the same id, keep only the last unless `has_paths` is set."""
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")

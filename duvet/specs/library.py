@@ -44,7 +44,6 @@ def find_file_stem(path: str) -> str:
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """Return `RFC n` if the file name or the first page states a number; otherwise the file name's stem."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
@@ -54,7 +53,6 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; those with a lower rank get theirs first."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -99,10 +97,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads and parses each specification once; without `forms`, as awslabs duvet does.
-
-    `fetcher` downloads URLs into files, and returns the text or the error of each.
-    """
+    """Without `forms`, specifications are parsed as awslabs duvet parses them."""
 
     def __init__(
         self,
@@ -137,7 +132,7 @@ class Library:
         return self._loaded[locator]
 
     def prefetch(self, locators: Iterable[Locator]) -> None:
-        """Download the specifications that are missing on disk, in parallel; `load` raises the errors."""
+        """Download the missing specifications; `load` raises the errors."""
         if self.fetcher is None:
             return
         paths = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
@@ -165,7 +160,6 @@ class Library:
         return self._make(locator, path, self.tree.read(path), form)
 
     def load_listed(self, path: str, name: str, form: RequirementForm | None, sections: list[str]) -> Specification:
-        """Return the specification in the format in which it has these sections, or raise UnreadableError."""
         for format in Format:
             found = self.load_from(path, locate_specification(name, format), form)
             # One name may be read in several formats, and the file may have changed.

@@ -29,7 +29,6 @@ _SLASHES = re.compile(r"(?<=[^/])(?:/\.?)+\Z")
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Normalise a URL by the WHATWG URL Standard; raise DuvetError if it is invalid, has no host or is a file URL."""
     if re.fullmatch(_NORMAL, text):
         return text
     from can_ada import parse
@@ -52,7 +51,6 @@ def _make_url_error(message: str, hint: str = "write it as https://HOST/PATH") -
 
 
 def canonical_url(url: str) -> str:
-    """Return the URL to download; for an RFC, the URL of the RFC Editor's text file."""
     found = re.fullmatch(_RFC, url)
     return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
 
@@ -70,7 +68,6 @@ def strip_extension(path: str) -> str:
 
 
 def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
-    """Return the locator of a URL or path, without looking for the file; raise DuvetError if it is invalid."""
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
@@ -87,7 +84,6 @@ def _locate_path(path: str, format: Format) -> Locator:
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
-    """Locate a specification as written, then in `base` and each folder above it; raise ProblemsError if not found."""
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
     candidate, folder, below = spec, base, None
@@ -109,14 +105,12 @@ def _make_unresolved_error(spec: str, hint: str) -> ProblemsError:
 
 
 def locator_key(locator: Locator) -> tuple[bool, str, Format]:
-    """Return a sort key: URLs come before paths, paths are compared part by part, and formats decide last."""
     if locator.is_url:
         return (False, locator.name, locator.format)
     return (True, path_key(locator.name), locator.format)
 
 
 def format_locator(locator: Locator, cwd: str) -> str:
-    """Return the name to show: the URL or path as written, relative if the path is in the working directory."""
     name = locator.written or locator.name
     if locator.is_url or not cwd:
         return name

@@ -33,7 +33,7 @@ MarkdownEvent = tuple[str, str, Any, int, int]
 
 
 def walk_markdown(parser: Markdown, text: str, *, is_outline: bool = False) -> Iterator[MarkdownEvent]:
-    """Yield the parser's events in a uniform shape; with `is_outline`, leave out texts and breaks outside headings."""
+    """With `is_outline`, leave out texts and breaks outside headings."""
     kind, span = "", {"start": 0, "end": 0}
     value: Any
     is_shown = not is_outline
@@ -119,7 +119,6 @@ class MarkdownDocument(Struct, frozen=True):
 
 
 def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
-    """Parse a document; without `form`, parse it as awslabs duvet does. Raise MarkdownError if the parser fails."""
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
     if form is None:
@@ -151,7 +150,6 @@ def _parser() -> Markdown:
 
 @cache
 def extended_parser() -> Markdown:
-    """Return the parser for duvet's own schema: it supports tables, check boxes, footnotes and front matter."""
     from pyromark import Markdown, Options
 
     options = Options.ENABLE_HEADING_ATTRIBUTES | Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS
@@ -324,7 +322,6 @@ class _Outline:
     def make_preamble(
         self, blocks: Sequence[Block], sections: Sequence[Section], form: RequirementForm, stem: str
     ) -> Iterator[Section]:
-        """Yield a section for the text above the first heading if it can contain requirements or no heading follows."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
         ids = compile_ids(form.ids)

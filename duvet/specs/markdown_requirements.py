@@ -53,7 +53,7 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the ranges of sentences; inside code, quotation marks or brackets, only a final dot can end a sentence."""
+    """No sentence ends within code, quotation marks or brackets, except at their end."""
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0
@@ -149,7 +149,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """Add the plain text and the requirements to each section; `blocks` are in file order."""
+    """`blocks` are in file order."""
     starts = [block.runs[0].start for block in blocks]
     ids = compile_ids(form.ids)
     readers: dict[int, _SectionReader] = {}

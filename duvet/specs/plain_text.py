@@ -25,8 +25,6 @@ class Run(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A paragraph, the text of a list item, or a table row."""
-
     runs: list[Run]
     depth: int = 0  # The number of list items around the block.
     opens_item: bool = False

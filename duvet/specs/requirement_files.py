@@ -154,7 +154,6 @@ def _read_string(text: str, span: _Span) -> str:
 
 
 def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Return the valid annotations of a requirement file in order, and its problems."""
     plain = read_requirements_plain(path, data)
     return read_requirements_checked(path, data) if plain is None else (plain, [])
 

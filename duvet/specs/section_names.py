@@ -41,7 +41,6 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """Convert text to an anchor: lower-case ASCII letters and digits, with single dashes between the words."""
     if not text.isascii():
         text = "".join(map(_romanize, text))
     return _SEPARATOR.sub("-", text.lower()).strip("-")
@@ -139,7 +138,6 @@ def is_url(text: str) -> bool:
 
 
 def normalise_name(name: str) -> str:
-    """Normalise a URL or path, so that different spellings of a name are equal."""
     folded = name.strip().removeprefix("./").casefold()
     web = re.match(r"https?://(?:www\.)?", folded)
     return re.sub(r"(?:\.(?:txt|html?))?/?\Z", "", folded[web.end() :], count=1) if web else folded
@@ -152,7 +150,6 @@ _MOST, _LIKENESS = 3, 70
 
 
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
-    """Return the indexes of the sections with this id or heading path; several if the name is ambiguous."""
     found = _find_by_name(specification, name, has_prefixes=has_prefixes)
     sections = specification.sections
     for index in found:
@@ -170,7 +167,6 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
 
 
 def find_numbered_sections(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, list[list[int]]]:
-    """Return the number in a name such as `notes~2`, or 0, and the sections that the name may mean, grouped by path."""
     numbered = _NUMBERED.fullmatch(name)
     if numbered is None:
         return 0, []
@@ -208,7 +204,6 @@ def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) ->
 
 
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Give each section with an ambiguous id the shortest path of headings that identifies it, or a numbered path."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
     shared = Counter(section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1)
     # A path consists of any of the parents' anchors and the section's own.
@@ -241,7 +236,6 @@ def find_section_index(specification: Specification, name: str) -> int | None:
 
 
 def map_title_ids(form: RequirementForm | None, sections: Sequence[_Section]) -> dict[str, int]:
-    """Map requirement ids that begin section titles, as written and case-folded, to section indexes."""
     if form is None:
         return {}
     ids = compile_ids(form.ids)
@@ -265,7 +259,6 @@ class SectionNames:
                 self._titled.setdefault(_hyphenate(section.title), []).append(section.name)
 
     def find_nearest(self, name: str) -> list[str]:
-        """Return a few names that are similar to `name`, best first; a title counts as a name of its section."""
         if not name.isascii():
             # Sites link to a heading by its own letters.
             if titled := self._titled.get(_hyphenate(name)):
@@ -322,7 +315,7 @@ class IdPattern:
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_DOTTED_NUMBER}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
-        """Return the id at the beginning of text, or None; `marked` is the end of any markup at the beginning."""
+        """`marked` is the end of any markup at the beginning of `text`."""
         ##= man/spec/trace.md#requirements-in-markdown
         ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement
         ##% and not a part of its text.
@@ -362,7 +355,6 @@ class IdPattern:
 
 
 def skip_boxes(text: str, start: int = 0) -> int:
-    """Return the offset after the check boxes and emoji that begin at an offset."""
     boxes = re.compile(_BOXES).match(text, start, start + _LONGEST)
     return boxes.end() if boxes else start
 

@@ -63,7 +63,7 @@ class StoreVersionError(StoreError):
 
 
 class StoreOutdatedError(StoreVersionError):
-    """Raised when an older version of duvet created the store; the next ingest run replaces it."""
+    pass
 
 
 class StoreDamagedError(StoreError):
@@ -145,7 +145,6 @@ def make_busy_error(path: str) -> StoreBusyError:
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
-    """Return the error for a damaged store or, if not `is_ours`, for another program's file."""
     hint = f"{advise_rebuild(path)}; no other data is lost"
     if not is_ours:
         hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
@@ -218,7 +217,6 @@ class Database:
     def read_many(
         self, decode: Callable[[DatabaseRow], Value], query: str, values: Iterable[object]
     ) -> Iterator[Value]:
-        """Yield the decoded rows for many values, which replace `{}` in the query batch by batch."""
         left = iter(values)
         while batch := list(islice(left, _BATCH)):
             yield from self.read(decode, query.format(make_placeholders(batch)), *batch)
@@ -326,8 +324,6 @@ class Trait(IntEnum):
 
 
 class TitledText(Struct, frozen=True):
-    """The text of a file with the titles of its chunks; they are compressed together, because they share words."""
-
     whole: str = ""
     titles: tuple[str, ...] = ()
 

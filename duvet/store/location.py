@@ -22,7 +22,6 @@ _MAX_IGNORE_BYTES = 1 << 16
 
 
 def open_store(path: str, *, create: bool = False) -> sqlite.Store:
-    """Open a store; if it is missing or has an older schema, make a new one or, without `create`, raise StoreError."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
@@ -58,7 +57,6 @@ def open_store(path: str, *, create: bool = False) -> sqlite.Store:
 
 
 def check_plain_file(path: str) -> None:
-    """Raise StoreError if a store file or one of the two folders above is a symlink, or the store is not a regular file."""
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
@@ -172,7 +170,6 @@ def _create_tables(database: db.Database) -> None:
 
 
 def can_be_replaced(path: str) -> bool:
-    """Return whether a damaged store is duvet's, judging by its header or location."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)

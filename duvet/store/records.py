@@ -34,7 +34,7 @@ class FileKind(StrEnum):
 
 
 class NodeLabel(StrEnum):
-    """The kind of a node; the node's id is `LABEL:KEY`."""
+    """A node's id is `LABEL:KEY`."""
 
     SUBSYSTEM = "Subsystem"
     SOURCE_FILE = "SourceFile"
@@ -150,10 +150,8 @@ class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphHop(msgspec.Struct, frozen=True):
-    """A node reached by walking the graph, and the edge to it; the first node has no edge."""
-
     node: GraphNode
-    edge: GraphEdge | None = None
+    edge: GraphEdge | None = None  # None for the first node.
     before: GraphHop | None = None
 
     @property
@@ -206,12 +204,12 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Return the text, or its bytes if it is not valid Unicode, as in some file names."""
     if text.isascii():
         return text
     try:
         text.encode()
     except UnicodeEncodeError:
+        # Some file names are not valid Unicode.
         return text.encode(errors="surrogatepass")
     return text
 
@@ -229,7 +227,6 @@ def decode_word(value: object) -> str:
 
 
 def encode_hex(text: str) -> str | bytes:
-    """Encode long lower-case hex as bytes, which take half the space, and other text as `encode_text` does."""
     return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
 
 
@@ -238,7 +235,6 @@ def decode_hex(value: object) -> str:
 
 
 def decode_count(value: object, most: int = 1 << 62) -> int:
-    """Return the value if it is a count; otherwise raise ValueError, because a damaged column may contain anything."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
     raise ValueError(f"{value!r:.40} is not a valid count")
@@ -266,7 +262,6 @@ def decode_bytes(value: object) -> bytes:
 
 
 def seal_bytes(data: bytes) -> bytes:
-    """Add a checksum, because damage in arbitrary bytes would go unnoticed."""
     return crc32(data).to_bytes(4) + data
 
 
@@ -278,7 +273,6 @@ def unseal_bytes(value: object) -> bytes:
 
 
 def pack_record(value: object) -> bytes:
-    """Encode a record as JSON, even if its strings are not valid Unicode."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

@@ -67,7 +67,7 @@ class ChunkIndexer:
         self.flush(_BATCH)
 
     def remove(self, first: int, file: records.IngestedFile) -> None:
-        """Remove chunks; FTS5 needs the words with which they were added."""
+        """FTS5 needs the words with which the chunks were added."""
         for number, words in _make_index_rows(first, file):
             if self._added.pop(number, None) is None:
                 self._removed[number] = words
@@ -165,7 +165,6 @@ class ChunkSearch(tables.StoreTables):
         return {word: cached[word] for word in words}
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the chunks that declare a symbol with this name, or else with this name in another case style."""
         self._settle()
         numbers = _select(self._find_marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
@@ -197,7 +196,7 @@ class ChunkSearch(tables.StoreTables):
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
 
     def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
-        """Return the chunks that pass the filters, in ascending order; None without filters."""
+        """Return the numbers in ascending order, or None without filters."""
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same chunks.
@@ -314,10 +313,7 @@ StoreMoment = tuple[object, ...]  # A token that identifies one state of a store
 
 
 class Store(ChunkSearch):
-    """The index of a project, as of the last completed run; most methods can raise StoreError.
-
-    Any thread may use it, but only one at a time.
-    """
+    """Any thread may use a store, but only one at a time."""
 
     @property
     def revision(self) -> str:
@@ -346,7 +342,6 @@ class Store(ChunkSearch):
                 self.database.connection.backup(target)
 
     def check(self) -> None:
-        """Raise StoreDamagedError if sqlite or a stored record shows damage."""
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST check the whole index for damage before it makes or restores a backup.
         for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
@@ -395,11 +390,7 @@ class Store(ChunkSearch):
 
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[StoreWriter]:
-        """Yield a writer; at the end of the block, all its changes are saved, or none.
-
-        Wait `patience` seconds for another writer, then raise StoreBusyError. Until the end, only this object sees the
-        changes.
-        """
+        """At the end of the block, save all changes or none; wait `patience` seconds for another writer."""
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.retry_while_busy(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
@@ -424,8 +415,6 @@ class Store(ChunkSearch):
 
 
 class StoreWriter:
-    """A change in progress, which can't be completed after an error."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
         self.database = store.database
@@ -446,7 +435,6 @@ class StoreWriter:
         self._is_changed |= changes
 
     def put(self, file: records.IngestedFile) -> None:
-        """Add or replace a file; its stored number of chunks is that of `pieces`."""
         with self._part() as database:
             self._forget(file.artifact.path)
             first, pieces = self._next, file.pieces
@@ -467,7 +455,6 @@ class StoreWriter:
                 database.run(_VECTORS, id, records.seal_bytes(file.vectors))
 
     def touch(self, artifact: records.Artifact) -> None:
-        """Update the record of a file and keep its chunks; raise StoreError if the file is unknown."""
         with self._part() as database:
             known = self._find(artifact.path)
             if known is None:
@@ -490,7 +477,7 @@ class StoreWriter:
                     database.run(_VECTORS, known[0], records.seal_bytes(vectors))
 
     def replace_graph(self, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> None:
-        """Replace the graph; drop edges of missing nodes, and all but the last of equal edges."""
+        """Drop edges of missing nodes, and all but the last of equal edges."""
         with self._part(changes=False) as database:
             self._is_changed |= tables.write_graph(database, nodes, edges)
 
@@ -606,10 +593,7 @@ def read_moment(database: db.Database) -> StoreMoment:
 
 
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
-    """Replace the content of a store with that of the store at `path`, in one transaction.
-
-    If another process has written since the moment `only`, raise StoreChangedError and change nothing.
-    """
+    """Raise StoreChangedError, and change nothing, if the store is no longer in the state `only`."""
     until, is_checked = time.monotonic() + patience, only is None
 
     def wait(status: int, remaining: int, total: int) -> None:

@@ -58,7 +58,7 @@ _MAX_NODES = 400  # Nodes whose edges are read together.
 
 
 class StoreTables:
-    """Reads files, chunks and the graph; chunks are nodes of the graph, but are not stored as nodes."""
+    """Chunks are nodes of the graph, but are not stored as nodes."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
@@ -93,7 +93,6 @@ class StoreTables:
         return self.database.read_one(lambda row: records.decode_piece_range(*row), query, key) or range(0)
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[records.Chunk]:
-        """Return the chunks with these numbers, in this order; missing ones are left out."""
         database = self.database
         places = {row[0]: row for row in database.read_many(records.decode_numbers, _PIECES, dict.fromkeys(numbers))}
         ids = dict.fromkeys(id for _, id, *_ in places.values())
@@ -184,7 +183,6 @@ class StoreTables:
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> records.EdgeEnds:
-        """Return the edges that start at a node or, without `out`, end at it; no `relations` means all."""
         label, key = _split_id(id)
         relation = Relation.HAS_CHUNK
         found = self.first_edges([id], out=out, limit=limit, relations=relations)[id]
@@ -204,7 +202,7 @@ class StoreTables:
     def first_edges(
         self, ids: Iterable[str], *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
     ) -> Mapping[str, list[tuple[GraphEdge, GraphNode]]]:
-        """Return the edges of several nodes, like `edges`, but without edges to chunks."""
+        """Edges to chunks are left out."""
         found: dict[str, list[tuple[GraphEdge, GraphNode]]] = {id: [] for id in ids}
         numbers = _number_relations(relations)
         condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""
@@ -223,7 +221,6 @@ class StoreTables:
         return found
 
     def find_stored(self, ids: Iterable[str]) -> Mapping[str, GraphNode]:
-        """Return these nodes by their ids; chunks and missing nodes are left out."""
         query = f"SELECT {_NODE_FIELDS} FROM {_WANTED} ON node.label = wanted.label AND node.key = wanted.key"
         return {node.id: node for node in self._read_of_nodes(_decode_node, query, ids)}
 
@@ -294,7 +291,6 @@ class StoreTables:
         ]
 
     def find_isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """Yield the nodes with these labels, except chunks, that have no outgoing edges of these relations."""
         kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not NodeLabel.CHUNK]
         numbers = _number_relations(relations)
         query = f"""SELECT {_NODE_FIELDS} FROM node WHERE label IN ({db.make_placeholders(kinds)}) AND NOT EXISTS

@@ -41,7 +41,6 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return self.workflows.get(records.find_called_workflow(tool))
 
     def list_reachable(self, tools: Iterable[str]) -> Iterator[Tool]:
-        """Yield these tools; for a workflow, yield instead the tools that its steps reach."""
         ahead, seen = [*tools], set[str]()
         while ahead:
             name = ahead.pop()

@@ -34,7 +34,7 @@ async def run_workflow(
     journal: CallJournal | None = None,
     timing: steps.WorkflowClock | None = None,
 ) -> records.WorkflowRun:
-    """Run the workflow; `given` is its variables by name or its input record. Failures are part of the result."""
+    """Failures are part of the result."""
     variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
     timing, journal = timing or steps.WorkflowClock(), journal or CallJournal(CallState())
     run = _Run(workflow, backend, timing, progress, log, journal, timing.now(), timing.clock())

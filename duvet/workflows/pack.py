@@ -12,8 +12,6 @@ from duvet.workflows import check, steps, workflow as records
 
 
 class CallerBackend:
-    """Calls tools and models with the rights of the workflow's caller."""
-
     def __init__(self, ctx: call_context.CallContext) -> None:
         self._ctx = ctx
 

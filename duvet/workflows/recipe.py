@@ -26,7 +26,7 @@ _FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholder
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe file; its keys are in snake case."""
+    pass
 
 
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
@@ -214,7 +214,6 @@ class _RecipeDraft:
 
 
 def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeFile]) -> WorkflowEnvironment:
-    """Return the tools and recipes that a recipe can call; workflows count as tools."""
     workflows = {}
     for name, one in recipes.items():
         # Other recipes check their calls to a faulty recipe against its readable parts.

@@ -20,7 +20,7 @@ MAX_RECIPE_FILES = 1_000
 
 
 class RecipeCatalogue:
-    """The project's and the built-in recipes, read again for every call."""
+    """Recipes are read again for every call."""
 
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
@@ -43,7 +43,6 @@ class RecipeCatalogue:
         return dict(sorted({**{one.name: one for one in built_in}, **found}.items()))
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
-        """Run a recipe and return the record of the run; raise ToolError or DuvetError if it can't be started."""
         recipes = await run_blocking(self.read_all)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()

@@ -30,7 +30,7 @@ ValueScope = Mapping[str, object]  # The values that references can use, by the 
 
 
 class UnresolvedError(DuvetError):
-    """Raised for an invalid reference, or a missing or unusable value."""
+    pass
 
 
 def parse_path(text: str) -> ValuePath:
@@ -41,7 +41,6 @@ def parse_path(text: str) -> ValuePath:
 
 
 def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
-    """Return the path at `start`, possibly empty, and its end; raise UnresolvedError for an invalid JSON string in it."""
     first = _FIRST.match(text, start)
     if first is None:
         return (), start
@@ -62,7 +61,6 @@ def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """Format a path, as in `steps[2].params.query`."""
     text = ""
     for number, key in enumerate(path):
         if isinstance(key, int):
@@ -75,7 +73,6 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
-    """Follow the path as far as it exists; return the value there, and the number of keys followed."""
     for number, key in enumerate(path):
         match value, key:
             case dict(), str() if key in value:
@@ -88,7 +85,6 @@ def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a value as plain JSON; raise UnresolvedError if it is not JSON, or is too deep or too large."""
     _check_depth(value, what)
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject arguments, prompts and outputs above 1 MB, and a result above 16 MB.
@@ -149,11 +145,11 @@ def preview_value(value: object) -> str:
 
 
 def are_equal_values(one: object, other: object) -> bool:
-    """Return whether two values are equal as JSON, in which 1 and true differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal_values(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(are_equal_values, one, other))
+    # In JSON, 1 and true differ.
     return isinstance(one, bool) is isinstance(other, bool) and one == other
 
 
@@ -174,7 +170,6 @@ def _encode(value: object) -> bytes:
 
 
 def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
-    """Apply `change` to all strings in a value, and `change_key` (by default `change`) to all keys."""
     match value:
         case str():
             return change(value)
@@ -243,7 +238,6 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
 
 
 def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
-    """Expand the references in a value; raise UnresolvedError, which names the path `keys`, if this fails."""
     what = format_path(keys)
     _check_depth(value, what)
     left = MAX_EXPANDED_BYTES
@@ -279,7 +273,7 @@ def _expand(value: object, keys: ValuePath, look_up: Callable[[Reference], Any])
 
 
 def is_constant(value: object) -> bool:
-    """Return whether a value has neither references nor escapes."""
+    # Escapes contain `${`, too.
     return not any("${" in text for _, text in find_texts(value, ()))
 
 

@@ -59,7 +59,7 @@ def parse_scope_path(text: str) -> references.ValuePath:
 
 
 def find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
-    """Return why a check fails; empty if it passes. Raise UnresolvedError if the check is invalid."""
+    """Return "" if the check passes; raise UnresolvedError if it is invalid."""
     try:
         path = parse_scope_path(check.path)
     except references.UnresolvedError as error:
@@ -89,7 +89,6 @@ def clip_message(text: str) -> str:
 
 
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
-    """Shorten or remove the largest results and outputs of a record that is too large, and add a warning."""
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     # Keep the first bytes of a shortened value, or nothing if the record is still too large.
     for head in (500, 0):
@@ -126,7 +125,6 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
 
 
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
-    """Return why these callers (outermost first) must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject a workflow that calls itself, or that nests other workflows more than five levels deep.
     way = " > ".join((*callers, name))

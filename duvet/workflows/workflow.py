@@ -36,8 +36,6 @@ _VARIABLE_TYPES: Mapping[service_tables.VariableType | None, tuple[Any, str]] = 
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """A workflow variable; required unless it has a default."""
-
     kind: service_tables.VariableType | None = service_tables.VariableType.STRING  # None allows any type.
     description: str = ""
     default: Any = msgspec.UNSET
@@ -73,7 +71,7 @@ class ModelStep(Step, frozen=True, kw_only=True):
 
 
 class WaitStep(Step, frozen=True, kw_only=True):
-    """A step that calls a tool until its result passes a check; the time limit is for all calls together."""
+    """The time limit is for all calls together."""
 
     tool: str
     until: Check
