@@ -82,7 +82,7 @@ class VoteMeans(Struct):
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:
-    """Append and sync all lines, or none; raise OutputError if that fails."""
+    """Append and sync all lines, or none."""
     try:
         is_new = not os.path.lexists(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
@@ -146,7 +146,6 @@ def _lock_file(handle: int, patience: float) -> None:
 
 
 def read_lines(path: str) -> Iterator[bytes]:
-    """Yield each line that is a JSON object and ends with a line feed; none if the file does not exist."""
     try:
         handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)
     except FileNotFoundError:

@@ -39,7 +39,6 @@ class CommitTimes(Struct, frozen=True, array_like=True):
 
 
 def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
-    """Return the last commit of each file, or why git failed; read only the commits since `earlier` where possible."""
     if not project.on_disk:
         return CommitTimes()
     git = _git(project)
@@ -137,7 +136,6 @@ class FirstCommitDates(Struct, frozen=True):
 def find_first_commits(
     project: Project, folders: Collection[str], earlier: FirstCommitDates | None
 ) -> FirstCommitDates:
-    """Return when each file in these folders was first committed; empty outside a repository or if git fails."""
     head = _read_head(project)
     if not head:
         return FirstCommitDates()
@@ -191,7 +189,6 @@ _MASK_AND_BIRTH = struct.Struct("=I76xqI")
 
 
 def find_birth_time(path: str) -> float:
-    """Return the creation time of a file in seconds since 1970; 0 if it is unknown."""
     try:
         born = getattr(os.stat(path), "st_birthtime", None)
         return born if born is not None else _load_statx()(path)

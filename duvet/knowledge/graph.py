@@ -82,7 +82,7 @@ def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
 
 
 def find_node(store: Store, text: str) -> GraphNode:
-    """Find a node; raise IdentifierError if `text` is malformed, and NotFoundError if it names no node or several."""
+    """Raise IdentifierError if `text` is malformed, and NotFoundError if it names no node or several."""
     label, keys = _parse_identifier(text)
     for key in keys:
         node = store.node(label, key)
@@ -201,7 +201,6 @@ def find_subsystem(
     include_artifacts: bool = True,
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes,
 ) -> SubsystemView:
-    """Return a subsystem and its related nodes from `cursor` on; `cut` shortens the list of these nodes."""
     node = store.node(NodeLabel.SUBSYSTEM, name)
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]

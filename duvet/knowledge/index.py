@@ -31,8 +31,6 @@ Answer = TypeVar("Answer")
 
 
 class SharedVectors:
-    """The embedder and the vectors of one index; all its readers share them."""
-
     def __init__(self) -> None:
         self._lock = Lock()
         self._embedders: list[Embedder | None] = []
@@ -45,7 +43,6 @@ class SharedVectors:
             return self._embedders[0]
 
     def load(self, revision: str, load: Callable[[], Answer]) -> Answer:
-        """Return the result of `load`, which is called again only for another revision of the index."""
         with self._lock:
             if self._loaded is None or self._loaded[0] != revision:
                 # Free the old vectors before loading the new ones.
@@ -69,7 +66,7 @@ class OpenStore(Struct, dict=True):
 
 
 class Knowledge:
-    """Lets several threads read the index at the same time, and reopens it when the file or the settings change."""
+    """Several threads can read the index at the same time."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
@@ -79,7 +76,6 @@ class Knowledge:
         self._known: tuple[KnowledgeSettings, tuple[int, int] | None] | None = None
 
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
-        """Return `question(store)` for an open store; raise StoreError if the store can't be read."""
         opened, shared = None, None
         try:
             opened, shared = self._take()
@@ -129,8 +125,6 @@ class Knowledge:
 
 
 class Maintenance(Struct, frozen=True):
-    """Starts ingest runs, and locates the index and the uploads; any thread may use it."""
-
     rules: Callable[[], KnowledgeSettings]
     uploads: Callable[[], UploadRule]
     find_source: Callable[[], IngestSource]

@@ -315,7 +315,6 @@ def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
 
 
 def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
-    """Return the latest reports, newest first; skip those that this version of duvet can't decode."""
     found = []
     for data in store.reports(name, limit) if limit else ():
         with suppress(DecodeError):

@@ -47,7 +47,7 @@ def restore_backup(
     patience: float = 10.0,  # Seconds to wait for writers.
     stream: BinaryIO | None = None,  # The archive, if `path` only names it.
 ) -> RestoreResult:
-    """Restore the index and the feedback from an archive; if that fails, a usable index stays unchanged."""
+    """If this fails, a usable index stays unchanged."""
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
 
@@ -113,7 +113,6 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store with the file `copy`; return where the old store was kept, or "" if it was not."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST replace the index in one step, even while servers use it.
     ##= man/spec/gateway.md#backups

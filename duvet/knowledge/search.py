@@ -66,7 +66,6 @@ class FileContext(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(found))
 
     def describe(self, chunk: records.Chunk) -> search_query.GraphContext:
-        """Return the graph context of a result; requirements that the chunk itself cites come first."""
         relationships = [search_query.make_relationship(*end, search_query.EdgeDirection.OUT) for end in self.outgoing]
         relationships += [search_query.make_relationship(*end, search_query.EdgeDirection.IN) for end in self.incoming]
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is records.NodeLabel.SUBSYSTEM]
@@ -216,7 +215,6 @@ def compute_score(
     vote: float | None,
     now: float,
 ) -> search_query.ScoreDetails:
-    """Score a chunk; `parts` are its cosine, its score by vector, and its score by words and names."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
     name, terms = artifact.subsystem.lower(), question.terms
@@ -498,7 +496,6 @@ class SearchEngine(Struct):
 def open_engine(
     store: Store, rules: KnowledgeSettings, votes: Callable[[], Mapping[str, float]] | None, shared: SharedVectors
 ) -> SearchEngine:
-    """Return the configured engine; raise DuvetError if a required model is missing or the URI template is invalid."""
     ingest, search = rules.ingest, rules.search
     overrides = {name: weight for name, weight in structs.asdict(search.weights).items() if weight is not None}
     return SearchEngine(

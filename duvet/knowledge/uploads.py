@@ -73,7 +73,6 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file; a made-up name that is taken gets a number. Raise DuvetError if the file can't be stored."""
         if not os.path.isdir(self.root):
             hint = f"check {self.rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)
@@ -115,7 +114,6 @@ def describe_invisible_file(folder: str) -> str:
 
 
 def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO | None:
-    """Open a regular file; return None if it is outside the root, hidden, ignored, secret, vendored or duvet's own."""
     if "\0" in at:
         return None
     real, real_root = os.path.realpath(at), os.path.realpath(root)
@@ -146,7 +144,6 @@ def open_visible_file(root: str, at: str, own: Sequence[str] = ()) -> BinaryIO |
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
-    """Return the path of an upload, relative to the root; raise QueryError if it can't be used."""
     wanted = (destination or "").strip() or f"{folder}/"
     # A destination without an extension is a folder.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
@@ -154,7 +151,6 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 
 
 def check_destination(root: str, path: str) -> str:
-    """Return the normalised path, relative to the root; raise QueryError if duvet can't or must not write there."""
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse to store a file that is hidden, is a configuration file, or is outside the content root,
     ##% even through `..` or a symbolic link.
@@ -181,7 +177,6 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for duvet's own files, configuration, code that duvet may load, and vendored or secret files."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")

@@ -78,7 +78,6 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the reader's and the maintainer's token, each None if unset; raise QueryError if they are invalid."""
     tokens: list[str | None] = []
     for names in (_READER_NAMES, _ADMIN_NAMES):
         values = {name: environ[name] for name in names if name in environ}
@@ -283,7 +282,6 @@ class Application:
         return ConfigReloader(self)
 
     def with_service(self, service: Service) -> Application:
-        """Return an application with this configuration, and the same log, connections and index."""
         other = Application(self.settings, service)
         other.configure_log(self.log)
         other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
@@ -385,7 +383,6 @@ class Application:
         log.configure(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
-        """Return a dispatcher whose `observers` see every call; `services` replace default services."""
         from duvet.tools.dispatcher import ToolDispatcher
 
         # A command asks few questions, usually none of them about the trace.
@@ -394,7 +391,7 @@ class Application:
         return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
-        """Return the environment of tool calls; log problems of packs, workflows and the configuration."""
+        """Also log problems of packs, workflows and the configuration."""
         from duvet.tools.dispatcher import AuditLog, ToolEnvironment
 
         self.log_unloaded_tools()

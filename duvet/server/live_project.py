@@ -68,7 +68,7 @@ class ProjectReading(Struct, frozen=True):
 
 
 class ProjectReader:
-    """Reads the project; only `is_current` is thread-safe."""
+    """Only `is_current` is thread-safe."""
 
     def __init__(
         self,
@@ -160,8 +160,6 @@ def _copy_error(error: DuvetError) -> DuvetError:
 
 
 class LiveProject:
-    """Caches the last reading of the project, and replaces it after changes."""
-
     def __init__(self, reader: ProjectReader) -> None:
         self._reader = reader
         self._renewal: Future[None] | None = None
@@ -199,7 +197,6 @@ class LiveProject:
             await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Return `question(snapshot)`; ask again, a limited number of times, if the project changed meanwhile."""
         for attempt in reversed(range(_ATTEMPTS)):
             context, unread = await self.context(), backpressure.get()
             while unread is not None and not unread.has_room:
@@ -292,7 +289,6 @@ class WatchedResources:
         return set(self._digests)
 
     def add(self, uris: Iterable[str], context: ProjectSnapshot | None) -> None:
-        """Add a subscription to each resource; without a project, newly watched resources count as missing."""
         for uri in uris:
             self._subscribers[uri] += 1
             if uri not in self._digests:
@@ -321,7 +317,7 @@ _ANYTHING = {""}
 
 
 class ChangeDetector:
-    """Watches the files of the last reading; only `is_silent` is thread-safe."""
+    """Only `is_silent` is thread-safe."""
 
     def __init__(
         self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
@@ -346,7 +342,6 @@ class ChangeDetector:
         return not (linked and followed and followed.find_changes_among(linked))
 
     def wait_for_calm(self, milliseconds: int) -> None:
-        """Wait until nothing changes for this long, or give up after a few attempts; do nothing without a descriptor."""
         for _ in range(_MAX_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
@@ -367,7 +362,7 @@ class ChangeDetector:
         self._followed, self._changed, self.linked = None, _ANYTHING if is_changed else set(), set()
 
     def follow(self, project: Project, *, recalled: bool) -> bool:
-        """Watch the files of this reading; return whether it shows a single state of the project."""
+        """Return whether the reading shows a single state of the project."""
         before = self._followed.record if self._followed else None
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(project, self._descriptor, recalled=recalled)

@@ -58,7 +58,7 @@ class ServerLog:
         self.configure(level, as_json=as_json)
 
     def configure(self, level: EventLevel, *, as_json: bool, is_command: bool = False) -> None:
-        """Set the level and format; unless `is_command` is set, calls to `km-` tools appear even at level `warn`."""
+        """Unless `is_command` is set, calls to `km-` tools appear even at level `warn`."""
         self._level = level
         self._is_command = is_command
         self._format = _format_json if as_json else _format_text
@@ -136,7 +136,7 @@ class ServerLog:
             self.write_event(EventLevel.DEBUG, line)
 
     def record_run(self, run: WorkflowRun) -> None:
-        """Log the steps of a cancelled workflow, because it returns no answer."""
+        # A cancelled workflow returns no answer.
         if failure := run.cancellation:
             self.write_event(
                 EventLevel.WARN,

@@ -32,7 +32,7 @@ def input_schema(tool: Tool) -> Schema:
 
 
 def make_client_schema(tool: Tool) -> Schema:
-    """Return the input schema for clients; optional arguments may be null, because some clients send null."""
+    """Optional arguments may be null, because some clients send null."""
     schema, whole = input_schema(tool), _inline(tool.input, depth=1)
     records = [(one, whole["properties"][name]) for name, one in schema["properties"].items() if "properties" in one]
     for found, given in ((schema, whole), *records):
@@ -160,7 +160,6 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the arguments as a record; raise ToolError or QueryError if an argument is invalid."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
@@ -215,7 +214,6 @@ def find_unknown_argument(
 
 
 def describe_conversion_error(text: str) -> str:
-    """Return the text of msgspec's error, with types named as in JSON Schema."""
     text = _TYPE_NAME.sub(lambda match: _TYPE_WORDS[match[0]], text).replace("`", "").replace(" | null", "")
     return text[:1].lower() + text[1:]
 
@@ -261,7 +259,6 @@ def _describe_argument(tool: Tool, name: str) -> str:
 
 
 def is_inside_project(root: str, path: str) -> bool:
-    """Return whether a path is below the root of the project, also after resolving symlinks."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     whole = normpath(join(root, path))
@@ -274,7 +271,6 @@ _MAX_TEXT = 1000
 
 
 def check_answer(tool: Tool, value: object, most: int = MAX_PLUGIN_RESULT_BYTES) -> ToolAnswer:
-    """Convert a handler's answer to the declared output; raise ToolError if it is too large or has the wrong type."""
     answer = value if isinstance(value, ToolAnswer) else ToolAnswer(value=value)
     converted: Any = convert_value(tool, answer.value, tool.output, most)
     page = convert_value(tool, answer.page, ResultPage) if isinstance(answer.page, ResultPage) else None

@@ -49,7 +49,7 @@ class CallJournal:
         self._calls = 0
 
     def begin(self, step: str) -> None:
-        """Start a step; its name must be unique in this journal."""
+        """The name must be unique in this journal."""
         self._step = f"{self._place}{step}"
         self._calls = 0
 
@@ -57,7 +57,6 @@ class CallJournal:
         return self._rounds.done.get(self._step)
 
     def keep(self, result: object, seconds: float, warnings: Sequence[str] = ()) -> None:
-        """Store the result of the step, and drop the results of calls within the step."""
         for place in [place for place in self._rounds.done if place.startswith(f"{self._step}.")]:
             del self._rounds.done[place]
         for question in self._rounds.asked:
@@ -116,7 +115,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller; `seconds` applies only if the caller has no time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
@@ -129,7 +127,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(self.own_names.get(name, name), arguments or {}, caller)
 
     async def ask_model(self, request: ModelRequest) -> ModelResponse:
-        """Ask a model (`request.model` may be a task of `routing`); raise ModelError or NoModelError if none answers."""
         router: StaticRouter | None = self.services.get(MODELS_SERVICE)
         if router is None:
             from duvet.llm.records import NoModelError
@@ -151,7 +148,6 @@ async def run_blocking(
 
 
 def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
-    """Return the running event loop's limiter with this name; the first call creates it."""
     from anyio import CapacityLimiter, lowlevel
 
     variable = _LOOP_VARIABLES.get(name) or _LOOP_VARIABLES.setdefault(name, lowlevel.RunVar(name))

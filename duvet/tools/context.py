@@ -36,8 +36,6 @@ class CachedFiles(ProjectFiles, frozen=True, dict=True):
 
 
 class ProjectSnapshot:
-    """The project at one moment; expensive values are computed on first use."""
-
     def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
         self.project = project
         self.catalogue = catalogue
@@ -98,7 +96,6 @@ class ProjectSnapshot:
     def find(
         self, reference: str, wanted: type[references.RequirementRef | references.SectionRef] | None = None
     ) -> references.ResolvedReference:
-        """Resolve a reference; raise NotFoundError, with suggestions as a hint, if it is unknown or ambiguous."""
         return references.resolve_reference(self.catalogue, reference, self.files, wanted)
 
     def read_citations(self, around: int = 2) -> details.CitationReader:

@@ -68,15 +68,15 @@ CallObserver = Callable[[CallRecord], None]
 
 
 def format_warning(pack: str, warning: str) -> str:
-    """Return a warning for the log, or only its length if it may quote files of the project."""
     # The warnings of this pack quote no text.
     if not warning or pack == packs.KNOWLEDGE.name:
         return shorten_text(collapse_whitespace(warning), _MAX_QUOTED)
+    # The warning may quote files of the project.
     return f"str({len(warning)})"
 
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the names of arguments with their sizes, or values of numbers and booleans; texts may be secret."""
+    # Texts may be secret, so only their sizes are shown.
     words = []
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
         plain = shorten_text(name)
@@ -85,7 +85,6 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
-    """Return the arguments in `names`; long texts are cut, and only the sizes of lists and objects are given."""
     ##= man/spec/gateway.md#audit
     ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
     found: dict[str, object] = {}
@@ -119,7 +118,6 @@ class AuditLog(msgspec.Struct, frozen=True):
     patience: float = 10.0  # Time limit for writing an entry, in seconds; appending waits for half of it.
 
     async def record_call(self, call: CallRecord) -> None:
-        """Write an entry if the call may have changed something; a failure to write goes to `on_failure`."""
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return
@@ -201,7 +199,6 @@ class ToolDispatcher:
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: call_context.Caller) -> Tool:
-        """Return the tool with this name; report an unknown name to the observers before raising ToolError."""
         await self._readings.catch_up()
         try:
             return self.registry.require(name)
@@ -226,7 +223,7 @@ class ToolDispatcher:
         caller: call_context.Caller,
         part_of: EnabledPack | None = None,
     ) -> ToolAnswer:
-        """Run the tool; `part_of` is the pack of a resource or a prompt, whose tool is not in the registry."""
+        """`part_of` is the pack of a resource or a prompt, whose tool is not in the registry."""
         begun, owner = self.environment.clock(), part_of or self.registry.pack_of(tool)
         answer, failure = None, None
         try:

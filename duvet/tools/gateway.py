@@ -156,7 +156,7 @@ class GatewayConnection:
         self._http = http_client.HttpClient()
 
     def make_pack(self) -> Pack:
-        """Return the knowledge pack; all its tools forward their calls, except `km-help`, which describes this server."""
+        # `km-help` describes this server.
         tools = [one if one.name == "km-help" else _forward(one, self) for one in EnabledPack(KNOWLEDGE).tools()]
         return structs.replace(KNOWLEDGE, tools=tools)
 

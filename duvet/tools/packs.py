@@ -25,7 +25,6 @@ class Registry:
     has_trace = True  # False if the configuration disables the pack `trace` with its prompts and resources.
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
-        """Register the tools of these packs, by default those of `trace`; raise QueryError for duplicate names."""
         # Also packs that are not shown.
         self.every_pack = enable_packs(settings.DEFAULT_PACKS) if chosen is None else chosen
         self.packs = [pack for pack in self.every_pack if pack.shown]
@@ -73,7 +72,7 @@ class Registry:
         return (tool for tool in self.list_all() if tool.withheld is None)
 
     def list_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
-        """Yield the tools that clients see; `is_relevant` decides on packs that only some projects need."""
+        """`is_relevant` decides on packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack.
@@ -101,8 +100,6 @@ class Registry:
 
 
 class UnknownName(Struct, frozen=True):
-    """A problem with the name or path of a pack, or with the name of a tool."""
-
     message: str
     hint: str
     keys: tuple[str, ...] = ()  # Keys in the configuration's table of packs; empty if the name comes from elsewhere.
@@ -198,7 +195,6 @@ _DEFAULT_SECTION = service_tables.PackSection()
 def choose_packs(
     on: Sequence[str], sections: Mapping[str, service_tables.PackSection], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable `pages`, installed packs, and the packs in `on`, `sections` and `own`, unless `sections` disables them."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.

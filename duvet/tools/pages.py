@@ -70,9 +70,9 @@ async def answer_from_pages(
     read: Callable[[ProjectSnapshot], PageFacts],
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
-    """Answer a question from the pages, which are read in a thread to keep the event loop free."""
     context = await ctx.readings.context()
     if not context.has_read(read):
+        # A thread keeps the event loop free.
         await call_context.run_blocking(lambda: context.read(read))
     return await ctx.readings.ask(lambda now: question(now, now.read(read)))
 

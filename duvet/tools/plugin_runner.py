@@ -82,7 +82,6 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Run a tool within its own time limit or else `limit`, but not longer than the caller's time limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             hint = "earlier calls are still running; try again later"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)

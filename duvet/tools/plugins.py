@@ -196,7 +196,6 @@ def load_plugins(
     settings: PluginSettings = MappingProxyType({}),
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """Load packs and their tools; a pack counts as unloaded if `taken` or an earlier pack has its name."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)
@@ -275,7 +274,7 @@ def format_traceback(error: BaseException) -> Sequence[str]:
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """Return the stamps of installed `entry_points.txt` files; edits to a pack's code don't change them."""
+    """Edits to a pack's code don't change the stamps."""
     paths: list[str] = []
     for folder in dict.fromkeys(one or os.curdir for one in path):
         try:

@@ -72,7 +72,6 @@ class MissingArgumentError(ToolError):
 
 
 def make_tool_error(error: DuvetError) -> ToolError:
-    """Convert an error of the library; if its path is absolute, remove the folder from the message."""
     match error:
         case _ if error.rule_code == MODEL_UNAVAILABLE.code:
             code = ErrorCode.MODEL_FAILED
@@ -172,9 +171,8 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 def declare_tool(
     name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
 ) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that turns a handler into a tool; the docstring is the description (under `-OO`, the title)."""
-
     def declare(handler: Callable[[Any, Any], Any]) -> Tool:
+        # Under `-OO`, there are no docstrings.
         description = " ".join((handler.__doc__ or title).split())
         return kind(
             name=name, title=title, description=description, input=input, output=output, handler=handler, **options
@@ -210,15 +208,11 @@ class PartText(Struct, frozen=True):
 
 
 class PackResource(Struct, frozen=True):
-    """A resource of a pack, at `duvet:///packs/PACK/NAME`."""
-
     tool: Tool  # Returns its `PartText`; its name, title and description are those of the resource.
     mime_type: str
 
 
 class PackPrompt(Struct, frozen=True):
-    """A prompt of a pack; its arguments are strings."""
-
     tool: Tool  # Returns its `PartText`; its name, title, description and arguments are those of the prompt.
 
 
@@ -256,7 +250,7 @@ class EnabledPack(Struct, frozen=True):
         ]
 
     def list_names(self) -> Iterator[tuple[str, Tool | None]]:
-        """Yield names and aliases of the enabled tools, each with its tool, or None if the tool is imported later."""
+        """Yield None instead of a tool that is imported later."""
         if isinstance(self.pack.tools, ToolTable) and self.writes:
             yield from ((name, None) for name in self.pack.tools if self.switches.get(name, True))
         else:
@@ -312,7 +306,6 @@ class PageRequest(Struct, frozen=True):
 def make_result_page(
     items: Sequence[_Item], request: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
 ) -> tuple[list[_Row], ResultPage]:
-    """Return the requested rows and their page; raise ToolError if the cursor belongs to another list."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#answers

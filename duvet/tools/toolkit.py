@@ -33,8 +33,6 @@ class ResourceOptions(PartOptions, total=False):
 
 
 class ToolOptions(PartOptions, total=False):
-    """The options of `@tool`: `writes`, and fields of `Tool`."""
-
     writes: bool
     is_idempotent: bool
     replaces: bool

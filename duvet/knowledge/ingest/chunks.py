@@ -114,7 +114,6 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """For None, return whether the parsers are installed; for True, raise DuvetError if they are not."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
@@ -266,7 +265,6 @@ class IngestReader(Struct, frozen=True):
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return a file's content (no text if `digest` matches) or why it is skipped; None for a missing file."""
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:
@@ -343,7 +341,6 @@ class IngestReader(Struct, frozen=True):
 def cut_pieces(
     text: str, headings: Sequence[int] = (), title: TitleLookup = lambda start, end: ""
 ) -> Iterator[TextPiece]:
-    """Yield the chunks of a text, except blank ones; `headings` are offsets."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST split files into chunks of at most 1,000 characters, at headings and line ends where
     ##% possible.
@@ -395,7 +392,6 @@ class DocumentOutline(Struct, frozen=True):
 
 
 def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
-    """Return the outline of a document from the offset `start` on; empty for an unknown format."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         body = text[start:]
@@ -447,7 +443,6 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLookup:
-    """Return a lookup of a range's headings (`Guide > Setup`); `title` comes first unless it is the first heading."""
     starts = [heading.start for heading in outline.headings]
     trails: list[str] = []
     above: list[OutlineHeading] = []
@@ -469,7 +464,6 @@ def make_heading_titles(outline: DocumentOutline, title: str = "") -> TitleLooku
 
 
 def make_symbol_titles(text: str, symbols: Sequence[Symbol]) -> TitleLookup:
-    """Return a lookup that names the symbol around the start of a range, then the first symbols in the range."""
     lines, firsts = line_starts(text), [symbol.line_start for symbol in symbols]
 
     def find_title(start: int, end: int) -> str:

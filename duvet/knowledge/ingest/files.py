@@ -66,7 +66,6 @@ def format_problem_line(problem: Problem) -> str:
 
 
 def make_valid_text(words: str) -> str:
-    """Escape the bytes of a file name that are not UTF-8."""
     return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
@@ -107,7 +106,6 @@ def detect_namespace(path: str) -> str:
 def find_ingest_files(
     project: Project, rule: IngestRule, own: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Return the files to index, and problems; `own` lists duvet's own files and folders, which are skipped."""
     skipped = {posixpath.normpath(path) for path in (*OWN_FOLDERS, ".duvet/reports", *own)}
     # The run reports errors in the configuration when it reads the trace.
     with suppress(errors.DuvetError):

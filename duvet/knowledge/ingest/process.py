@@ -71,7 +71,7 @@ class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 async def run_ingest_process(
     request: IngestRequest, environ: Mapping[str, str], report: ProgressReporter
 ) -> records.IngestRun:
-    """Index the project in another process; cancelling this call cancels the run."""
+    """Cancelling this call cancels the run."""
     from anyio import CancelScope, fail_after, move_on_after
 
     process = await _start(request.rules.root, environ)
@@ -201,7 +201,6 @@ class _PipeStep(CountedStep):
 
 
 def main() -> None:
-    """Index the project as requested in the first line of the input; write progress and the outcome as JSON lines."""
     # Nothing else may write to the pipe.
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

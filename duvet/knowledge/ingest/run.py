@@ -232,7 +232,7 @@ def ingest_project(
     catalogue: Callable[[], Catalogue] | None = None,  # Replaces tracing the project.
     own: Sequence[str] = (),  # duvet's own files, which are skipped.
 ) -> IngestOutcome:
-    """Update the store in one transaction; without a store, or in a dry run, only return what would change."""
+    """Without a store, or in a dry run, only return what would change."""
     record = stored.IngestRun(
         run_id=options.run_id or uuid4().hex,
         profile=options.profile or rule.profile or options.default_profile,

@@ -80,7 +80,7 @@ class SubsystemIndex:
     def find_membership(
         self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()
     ) -> CatalogueSubsystem:
-        """Return the subsystem of a file; its name is empty if unknown. `named` comes from the front matter."""
+        """`named` is the subsystem in the front matter; if no subsystem is found, the result has no name."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem whose name occurs in the file's path.
@@ -190,7 +190,6 @@ def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
 
 
 def find_imports(path: str, text: str) -> tuple[str, ...]:
-    """Return the modules that a file imports, as paths, possibly repeated."""
     names = []
     for package, first, other in _DOTTED_IMPORT.findall(text, 0, _MAX_IMPORT_TEXT):
         parts = _SEPARATORS.split(f"{package}.{first}" if package else other)
@@ -202,8 +201,6 @@ def find_imports(path: str, text: str) -> tuple[str, ...]:
 
 
 class SourceRoot(Struct, frozen=True, order=True):
-    """A folder that is a subsystem, or whose subfolders are."""
-
     folder: str
     is_whole: bool = False  # Whether the folder is one subsystem.
 

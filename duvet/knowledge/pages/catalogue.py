@@ -58,7 +58,7 @@ class PageStore(Struct, frozen=True):
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
-    """Load pages, reading only the files that changed since `earlier` or, without it, since they were cached."""
+    """Read only the files that changed since `earlier` or, without it, since they were cached."""
     rows, read_paths = _read_rows(project, sorted(files.prefixes), earlier.rows if earlier else {})
     dates = earlier.dates if earlier else None
     if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
@@ -216,7 +216,6 @@ class PageCollection:
         return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
 
     def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
-        """Return what a wikilink names in the trace; None if it names a page or nothing."""
         if link.syntax is not LinkSyntax.WIKI or self.find_target(source, link):
             return None
         return self.references.find(link.target, link.heading or "")
@@ -256,7 +255,6 @@ class PageCollection:
         )
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs of the linked pages, including those of wikilinks to missing pages, in order."""
         found: dict[str, None] = {}
         for link in page.content.links:
             if not link.target or link.syntax is LinkSyntax.EXTERNAL:
@@ -307,7 +305,6 @@ class PageCollection:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield what a page's wikilinks name in the trace, each set of requirements only once."""
         seen: set[tuple[int, ...]] = set()
         for link in page.content.links:
             found = self.find_reference(page, link)
@@ -413,7 +410,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
 
 
 def format_moment(seconds: float) -> str:
-    """Format a time in UTC; "" for 0, which means unknown, and for times beyond the calendar."""
+    """Return "" for 0, which means unknown, and for times beyond the calendar."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

@@ -46,7 +46,6 @@ class PageFrontMatter(Struct, frozen=True):
 
 
 def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
-    """Return the front matter of a page, and the offset of the text after it."""
     if start := find_body_start(text):
         try:
             return read_front_matter(text[:start], path), start
@@ -68,7 +67,6 @@ def find_body_start(text: str) -> int:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter with its `---` lines, keeping numbers as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     block = text.rstrip().removesuffix("...").removesuffix("---")
@@ -128,7 +126,6 @@ def _fold_key(key: str) -> str:
 
 
 def read_front_matter(text: str, path: str) -> PageFrontMatter:
-    """Read front matter with its `---` lines, and report invalid values; raise DocumentError if it can't be parsed."""
     problems: list[Problem] = []
     document = parse_front_matter(text, path)
 
@@ -175,7 +172,7 @@ def _convert_text(value: object) -> str:
 
 
 def parse_date(value: object) -> float:
-    """Convert a date or time, in UTC by default, to seconds since 1970; raise TypeError or ValueError if that fails."""
+    """Return seconds since 1970; raise TypeError or ValueError if `value` is not a date."""
     # Obsidian shows a link to a daily note as a date.
     text = _convert_text(value).replace("/", "-").removeprefix("[[").removesuffix("]]")
     if text[:1].isalpha():

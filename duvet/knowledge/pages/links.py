@@ -193,7 +193,7 @@ def _is_inside(place: int, ranges: list[tuple[int, int]]) -> bool:
 
 
 def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
-    """Yield the links with their positions; `line` is the line on which `body` begins."""
+    """`line` is the line on which `body` begins."""
     data = body.encode()
     scanned, column = 0, 1
     for link in links:
@@ -217,7 +217,6 @@ def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
 
 
 def has_heading(headings: tuple[str, ...], blocks: tuple[str, ...], heading: str) -> bool:
-    """Return whether a page has this heading or block id; only letters and digits of headings are compared."""
     if heading.startswith("^"):
         return heading[1:].strip() in blocks
     last = heading.rpartition("#")[2]

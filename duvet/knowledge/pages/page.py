@@ -56,7 +56,6 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def make_page_filter(tag: str, folder: str, since: str) -> Callable[[Page], bool]:
-    """Return a predicate for pages; an empty argument has no effect. Raise QueryError if `since` is not a date."""
     try:
         moment = parse_date(since) if since.strip() else None
     except ValueError as error:
@@ -114,7 +113,6 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 
 
 def decode_page(data: bytes, path: str) -> str:
-    """Return the first MAX_PAGE_BYTES of a page as text; raise DuvetError if they are binary or not UTF-8."""
     if len(data) > MAX_PAGE_BYTES:
         # The character at the limit may begin before it.
         ends = range(MAX_PAGE_BYTES, MAX_PAGE_BYTES - 4, -1)
@@ -164,8 +162,6 @@ _ENDINGS = ("", ".md", ".markdown")  # What a link may omit of the name of a fil
 
 
 class LinkTargets(Struct, frozen=True):
-    """The files that links may lead to; all paths are relative to the project."""
-
     roots: Mapping[str, str]  # The pages, each with the folder that its slug omits.
     others: tuple[str, ...] = ()  # Files that are not pages.
     slugs: Mapping[str, str] = {}  # The pages that set their slug.
@@ -197,7 +193,6 @@ class LinkResolver:
         self._matches: dict[str, _FirstFiles] = {}  # By the path in a link.
 
     def resolve(self, source: str, link: PageLink) -> str | None:
-        """Return the file that a link in `source` leads to; None for an external or broken link."""
         ##= man/spec/pages.md#links
         ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or
         ##% without `.md`, ignoring case.

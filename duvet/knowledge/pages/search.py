@@ -260,7 +260,7 @@ class _WordTable:
 
 
 class PageIndex:
-    """The words of all pages; if few pages have changed, the table of the earlier index is reused."""
+    """If few pages have changed, the table of the earlier index is reused."""
 
     def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.collection = collection
@@ -285,7 +285,6 @@ class PageIndex:
         self._newest = sorted(self.rows, key=lambda row: places[self.rows[row].path])
 
     def rank(self, query: str) -> list[Page]:
-        """Return the pages that match any word of the query, best first."""
         query = query[: vocabulary.MAX_QUERY_CHARACTERS]
         scores = self.table.score(query)
         # Of equal pages, the newest is first.
@@ -295,7 +294,6 @@ class PageIndex:
 
 
 def extract_terms(query: str) -> list[str]:
-    """Return the words of a query, without common words unless it has no others."""
     words = [*dict.fromkeys(vocabulary.split_words(_remove_asking_words(query)))]
     for common in (vocabulary.STOP_WORDS | _ASKING_WORDS, vocabulary.STOP_WORDS):
         if rest := [word for word in words if word not in common]:
@@ -363,12 +361,11 @@ _BASE_LETTERS = _BaseLetters()
 
 
 def _strip_accents(text: str) -> str:
-    """Return text of the same length without accents; the text must be composed."""
+    """The text must be composed; its length stays the same."""
     return text if text.isascii() else text.translate(_BASE_LETTERS)
 
 
 def make_excerpt(text: str, stems: Sequence[str]) -> str:
-    """Return the part of a text with the most stems, or the beginning if the text contains none."""
     text = vocabulary.compose(text)
     pattern = "|".join(
         rf"(?:{re.escape(stem)})" if vocabulary.is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems
@@ -400,7 +397,6 @@ def extract_stems(query: str) -> tuple[str, ...]:
 
 
 def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
-    """Return the passage with the most stems, and the number of lines before it."""
     best, best_at, most = "", 0, -1
     starts = [0, *(found.end() for found in _PARAGRAPH.finditer(text))]
     for start in starts[:_MAX_PASSAGES]:

@@ -42,8 +42,6 @@ _EVENT_DATA = re.compile(rb"(?m)^data: ([^\r\n]*)")
 
 
 class MessageSplitter:
-    """Checks the messages of a request, and passes them to the SDK one by one."""
-
     def __init__(self, app: ASGIApp, batch: int, rates: guards.RequestRates) -> None:
         self._app = app
         self._max_batch = batch
@@ -273,7 +271,6 @@ class HttpApplication:
         return guards.refuse_media_types(scope) if path == MCP_PATH else None
 
     async def end(self) -> None:
-        """Wait a limited time for open requests, then close every stream."""
         # Accept requests that the system has already received.
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()

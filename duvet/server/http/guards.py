@@ -192,7 +192,7 @@ class TokenBuckets:
         return len(self._buckets)
 
     def take(self, client: str, cost: float = 1) -> float:
-        """Take tokens and return 0, or return the seconds until there are enough."""
+        """Return 0, or the seconds until there are enough tokens."""
         if not self._rate:
             return 0
         now = self._clock()
@@ -208,7 +208,7 @@ class TokenBuckets:
 
 
 class RequestRates:
-    """Finds the caller of each request, and limits the rate per token or, without a known token, per address."""
+    """The rate is limited per token or, without a known token, per address."""
 
     def __init__(self, buckets: TokenBuckets, tokens: application.AccessTokens) -> None:
         self._buckets = buckets
@@ -260,8 +260,6 @@ class _TooLargeError(Exception):
 
 
 class BodyLimit:
-    """Reads request bodies within limits of size and time, and passes on complete requests."""
-
     def __init__(self, requests: ConcurrencyLimit, limits: HttpLimits) -> None:
         self._requests = requests
         self._limits = limits
@@ -338,8 +336,6 @@ def _count_escapes(body: bytearray) -> int:
 
 
 class ConcurrencyLimit:
-    """Limits concurrent requests and streams, in total and per client; at shutdown, waits for answers to requests."""
-
     def __init__(self, limits: HttpLimits) -> None:
         self._requests = limits.requests
         self._free = {False: limits.requests, True: limits.streams}

@@ -47,7 +47,6 @@ class ServerAddress(Struct, frozen=True):
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     def check_reach(self, anywhere: bool) -> tuple[int, tuple[str, int]]:
-        """Return a socket's family and address; unless `anywhere`, raise DuvetError if other machines can reach it."""
         try:
             resolved = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -92,8 +91,6 @@ def serve_over_http(
     rate: float,
     announce: Callable[[str], None],
 ) -> None:
-    """Serve until a signal arrives; `more_hosts` are further names of the server, and `announce` gets its URL."""
-
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise _StoppedError
 
@@ -211,7 +208,6 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request with the status of the h11 exception in progress."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])

@@ -126,9 +126,9 @@ class KnowledgeMetrics(Collector):
             self._extra[call.tool].labels(result).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
-        """Declare every counter, so that it starts at 0, and update the gauges."""
         registry = dispatcher.registry
         tools = [tool for tool in registry.list_usable() if registry.pack_of(tool).name == packs.KNOWLEDGE.name]
+        # Declared counters start at 0.
         for tool in tools:
             self._seconds.labels(tool.name)
             for result in _RESULTS:

@@ -162,8 +162,6 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
 
 
 class Outbox:
-    """The pending notifications of a client, without duplicates."""
-
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
         self.uris: set[str] = set()  # The client's subscriptions.
         self.waiting: dict[str, None] = {}
@@ -172,7 +170,6 @@ class Outbox:
         self._is_open = is_open  # Notifications wait until this returns True.
 
     async def deliver(self) -> None:
-        """Send the pending notifications, unless another call is sending them; wait while the client reads nothing."""
         if self.is_busy:
             return
         self.is_busy = True
@@ -194,8 +191,6 @@ class Outbox:
 
 
 class Subscriptions:
-    """Notifies clients of changes, in the form that their protocol version requires."""
-
     def __init__(self, server: DuvetServer) -> None:
         self._live = server.live
         self._dispatcher = server.dispatcher
@@ -269,7 +264,7 @@ class Subscriptions:
             return None
 
     async def watch(self) -> None:
-        """Notify clients until cancelled; if several tasks call this, one of them does the work."""
+        """If several tasks call this, one of them does the work."""
         async with self._turn, anyio.create_task_group() as self._group:
             await self._live.watch(self._notify, self._notify_of_packs)
 
@@ -381,7 +376,6 @@ class DuvetServer(Server[Any]):
 
 
 def make_server(application: Application, observers: Sequence[CallObserver]) -> DuvetServer:
-    """Return the server; also forward logging to the application's log, and enable garbage collection."""
     forward_logging(application.log)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()

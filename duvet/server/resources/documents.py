@@ -149,7 +149,6 @@ def _make_requirement(catalogue: Catalogue, node: tree.ResourceNode, **more: str
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> dict[str, Any]:
-    """Return the MCP fields of a resource; with a collection, also the resource's entry in it."""
     name, title, description = _describe(context.catalogue, node)
     meta = None
     if collection is not None and node.kind in tree.SINGLE_KINDS:

@@ -70,7 +70,6 @@ _Choice = tuple[str, str]  # A value, and the words to find it by.
 def complete_variable(
     context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: Mapping[str, str]
 ) -> Sequence[str]:
-    """Return the values of a variable that match the prefix; `arguments` are the values of earlier variables."""
     if all(one.uri != template for one in TEMPLATES):
         hint = "list the templates with `resources/templates/list`"
         raise QueryError(f"unknown template {quote_text(template)}", hint=hint)

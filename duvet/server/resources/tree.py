@@ -98,7 +98,6 @@ class ResourceTree:
 
     @cached_property
     def all(self) -> Sequence[ResourceNode]:
-        """All nodes: top collections, then the specifications level by level, then citations without a requirement."""
         nodes = [*self.children(ROOT)]
         level = self.children(SPECIFICATIONS)
         while level:

@@ -34,7 +34,6 @@ class SessionOpening(msgspec.Struct, frozen=True):
 
 
 def take_standard_streams() -> ClientPipes:
-    """Copy the client's streams; afterwards, standard input is empty, and standard output goes to standard error."""
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         try:
             os.fstat(descriptor)
@@ -91,8 +90,6 @@ def answer_handshake(wire: ClientPipes, settings: ServerSection, instructions: s
 
 
 class LineSplitter:
-    """Splits input into lines without buffering lines that are too long."""
-
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
         self._line = bytearray()
@@ -100,7 +97,7 @@ class LineSplitter:
         self._is_first = True
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yield each complete line that is not blank, and None for each line that is too long."""
+        """Yield None for each line that is too long."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             yield from self._add(end)

@@ -45,8 +45,6 @@ def serve_client(wire: ClientPipes, opening: SessionOpening, application: Applic
 
 
 class StopSignal:
-    """A signal handler that ends the session or, before the session runs, the process."""
-
     def __init__(self, seconds: float, exit: Callable[[], object]) -> None:
         self._seconds = seconds  # For open requests to finish.
         self._exit = exit
@@ -191,8 +189,6 @@ class PendingRequest(Struct, eq=False):
 
 
 class CountingSendStream(ObjectSendStream[SessionMessage]):
-    """The server's output stream; counts the bytes of the answers that wait in it."""
-
     def __init__(self, stream: MemoryObjectSendStream[SessionMessage]) -> None:
         self._stream = stream
         self._bytes = 0
@@ -224,8 +220,6 @@ class ClientGoneError(Exception): ...
 
 
 class OutboundChannel:
-    """Writes messages, one per line, and assigns answers to the requests in progress."""
-
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._turn = anyio.Lock()

@@ -36,7 +36,6 @@ EntryCount = Annotated[int, Meta(ge=1, description="Maximum length of each list;
 
 
 async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
-    """Answer a question from the index in a thread; raise ToolError if the index can't be read."""
     knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
@@ -63,7 +62,6 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 
 
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
-    """Convert a store error to a ToolError whose hint this caller can follow."""
     ##= man/spec/knowledge.md#answers
     ##% If the index is unreadable, `km-` tools that need the index MUST answer `upstream_error`, and work again
     ##% without a restart once the index is repaired.
@@ -80,7 +78,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return up to `limit` rows; without a limit, all rows or, for MCP, those that fit into 1/`share` of an answer."""
+    """Without a limit, return all rows or, for MCP, those that fit into 1/`share` of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
@@ -88,7 +86,7 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
-    """Return the maximum size in bytes of an answer with `limit` rows; None means no maximum."""
+    """The budget is in bytes; None means no limit."""
     return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 

@@ -49,7 +49,6 @@ _NAME = "The name of the recipe, such as daily-health"
 async def run_ingest_or_fail(
     ctx: CallContext, maintenance: Maintenance, options: location.IngestOptions
 ) -> records.IngestRun:
-    """Index the project and return the record of the run; raise ToolError or DuvetError if a failed run has no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile="manual")
 
     async def report(done: float, step: str) -> None:

@@ -64,7 +64,6 @@ class SpecCatalogue(library.Library):
         self.names = collect_names
 
     def number_of(self, locator: Locator) -> int | None:
-        """Return the index of the specification with this name, or else with the same file; None if neither exists."""
         number = self._by_name.get(locator.name)
         return self.by_path.get(self.make_absolute(self.path(locator))) if number is None else number
 
@@ -174,7 +173,6 @@ class CitationVerdict(Struct, frozen=True, kw_only=True):
 def check_style(
     verdict: CitationVerdict, citation: str, path: str, styles: Sequence[comments.SourceStyle]
 ) -> CitationVerdict:
-    """Return the verdict on a valid citation, with a warning if duvet would not read the citation in this file."""
     # An entry of a requirement file is not a comment, nor is a bare target.
     first = next(filter(None, map(trim, citation.split("\n"))), "")
     is_plain = _ENTRY.match(citation) or (_BARE.fullmatch(first) and not _NAMING.fullmatch(first))
@@ -198,7 +196,6 @@ class CitationChecker:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, with_nearest: bool = True) -> CitationVerdict:
-        """Check all citations in a text; return the verdict on the first invalid one, or on all if they are valid."""
         if _ENTRY.match(citation):
             data = citation.encode(errors="replace")
             annotations, problems = requirement_files.read_requirement_file(_PATH, data)
@@ -352,7 +349,6 @@ class _Lead(Struct, frozen=True):
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -> PastedText:
-    """Parse the annotations in a text with these comment styles, or else with those of any language."""
     lines = [trim(line) for line in text.split("\n")]
     known = [
         _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (style.meta, style.content)))

@@ -111,7 +111,6 @@ def describe_citation_error(problem: model.Problem, target: str) -> str:
 
 
 def restore_spelling(message: str, target: str) -> str:
-    """Replace the absolute path of the target's specification with the path in the target."""
     name = target.partition("#")[0]
     return re.sub(rf"(?<!\S)/.*/{re.escape(name)}", lambda _: name, message) if name else message
 
