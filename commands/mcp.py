@@ -91,8 +91,8 @@ def mcp(client: str | None, check: bool, models: bool, describe: bool, **options
     listen on an address that other machines can reach, set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN; clients must then
     send one of these tokens.
 
-    With KM_GATEWAY_URL and without --http, the server forwards km- tool calls to the team's server, with
-    KM_READER_TOKEN or KM_ADMIN_TOKEN. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
+    With KM_GATEWAY_URL and without --http, the server forwards km- tool calls to the server at that URL,
+    with KM_READER_TOKEN or KM_ADMIN_TOKEN. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
 
     \b
     Examples:

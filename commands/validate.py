@@ -62,13 +62,12 @@ def validate(
     ctx: click.Context, /, explain: str | None, format: str | None, output: str | None, **options: Any
 ) -> None:
     """duvet checks that every annotation names an existing section, and that the section contains the quote. It also
-    reports problems that `duvet report` accepts: exceptions without a reason, repeated annotations, annotations in
-    string literals, and code or tests for excepted requirements. For a quote that is not found, it shows the most
+    reports problems that `duvet report` accepts, such as exceptions without a reason, repeated annotations, annotations
+    in string literals, and code or tests for excepted requirements. For a quote that is not found, it shows the most
     similar text with the differences marked as `[-removed-]{+added+}`.
 
-    duvet checks only the configuration and the named files; a folder means all files in it. Files that no pattern
-    matches are skipped, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of
-    --stdin-path.
+    If you name files or folders, duvet checks only these and the configuration. It skips files that no pattern
+    matches, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of --stdin-path.
 
     --fix applies only safe fixes: for typos, white space, markup, renamed specifications, and quotes that moved. A
     difference counts as a typo if git or the snapshot shows that the specification has not changed since the citation
