@@ -70,12 +70,14 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
         None
     )
     relationship: Annotated[
-        _Weight, doc("Weight of the file's links to other files and requirements; by default that of the profile")
+        _Weight, doc("Weight of a file's links to other files and requirements; by default that of the profile")
     ] = None
     support: Annotated[
         _Weight, doc("Weight of the documents and tests of a file's subsystem; by default that of the profile")
     ] = None
-    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality; by default that of the profile")] = None
+    criticality: Annotated[
+        _Weight, doc("Weight of the criticality of a file's subsystem; by default that of the profile")
+    ] = None
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
@@ -92,7 +94,7 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
         ProfileName, doc("Name of a set of ranking weights; each `km-search` answer lists the weights")
     ] = ProfileName.DEFAULT
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
-    feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
+    feedback: Annotated[bool, doc("Let votes from `km-feedback-submit` adjust the ranking slightly")] = False
 
 
 class UploadRule(Struct, frozen=True, kw_only=True):
