@@ -230,7 +230,7 @@ def read_tables(
     project_path: str,
     project_data: bytes,
 ) -> tuple[Record, DataDocument | None, tuple[str, ...], tuple[Problem, ...]]:
-    """`path` is empty without a service configuration; the packs are those that the project enables."""
+    """`path` is empty without a service configuration."""
     project, document, config = None, None, kind()
     packs: tuple[str, ...] = settings.DEFAULT_PACKS
     warnings: tuple[Problem, ...] = ()

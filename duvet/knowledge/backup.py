@@ -212,7 +212,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
-    """Yield a scratch folder in the first writable folder given; also remove abandoned scratch folders."""
+    """Also remove abandoned scratch folders."""
     for folder in dict.fromkeys((place, *others, gettempdir())):
         names: Sequence[str] = ()
         with suppress(OSError):

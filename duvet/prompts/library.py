@@ -79,7 +79,7 @@ def require_prompt(name: str, among: Sequence[str] = ()) -> None:
 
 
 def render_prompt(name: str, values: Mapping[str, object]) -> str:
-    """Return the text of a prompt; a missing value is an error."""
+    """A missing value is an error."""
     # Render the whole file, because templates are cached by file.
     text = _split_prompt(environment().get_template(prompt_template(name)).render(values))[1]
     return "".join(f"{escape_cell(line)}\n" for line in text.splitlines())

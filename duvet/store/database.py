@@ -353,7 +353,7 @@ class TextWriter:
 
 
 def read_file_texts(database: Database, ids: Iterable[int]) -> dict[int, TitledText]:
-    """Return the texts of files by their ids; files without chunks are left out."""
+    """Files without chunks are left out."""
     dictionary = _read_dictionary(database)
 
     def unpack(row: DatabaseRow) -> tuple[int, TitledText]:

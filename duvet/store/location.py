@@ -66,7 +66,7 @@ def check_plain_file(path: str) -> None:
 
 
 def make_store_folder(path: str, *names: str) -> None:
-    """Create a store's folder, and make git ignore these names in it unless the user wrote its `.gitignore`."""
+    """Make git ignore `names` in the folder, unless the user wrote its `.gitignore`."""
     folder, hint = db.find_store_folder(path), "check the permissions of the folder"
     ignore = os.path.join(folder, GITIGNORE_NAME)
     plain = ((name.removesuffix("*"), name) for name in (GITIGNORE_NAME, *names))

@@ -77,7 +77,7 @@ class StoreTables:
         return dict(self.database.read_many(decode, query, ids))
 
     def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
-        """Return a stored file without its vectors."""
+        """The vectors are left out."""
         text = db.read_file_texts(self.database, [id]).get(id, db.TitledText())
         files = self.artifacts_by_id([id])
         with db.translate_decoding_errors(self.database.path):
@@ -281,7 +281,7 @@ class StoreTables:
             yield id, records.GraphHop(node, edge, before)
 
     def find_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Find nodes, except chunks, by a part of their key or name; for each label up to `limit`, exact matches first."""
+        """Return up to `limit` nodes for each label except chunks, exact matches first."""
         folded = encode_text(fold_name(term))
         return [
             node

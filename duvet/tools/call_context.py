@@ -31,7 +31,7 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """The results of a call so far; the client repeats the call after each question to its model."""
+    """The client repeats the call after each question to its model."""
 
     count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.

@@ -163,7 +163,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class QueryTool(Tool, frozen=True, kw_only=True):
-    """A read-only tool whose handler gets a snapshot, and runs again if the project changes meanwhile."""
+    """The handler runs again if the project changes meanwhile."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
@@ -185,7 +185,7 @@ declare_query = partial(declare_tool, kind=QueryTool)
 
 
 class ToolTable(Mapping[str, Tool]):
-    """Tools by name, each imported on first use."""
+    """Each tool is imported on first use."""
 
     def __init__(self, package: str, constants: Mapping[str, str]) -> None:
         """`constants` maps tool names to `module:NAME`, relative to the package."""

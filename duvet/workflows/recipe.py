@@ -293,7 +293,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
 
 class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call that a step would make; references to results stay unresolved."""
+    """References to results stay unresolved."""
 
     id: str
     tool: str

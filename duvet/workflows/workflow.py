@@ -63,7 +63,7 @@ class ToolStep(Step, frozen=True, kw_only=True):
 
 
 class ModelStep(Step, frozen=True, kw_only=True):
-    """A step that asks a model; its parameters are `maxTokens` and `temperature`."""
+    """The parameters are `maxTokens` and `temperature`."""
 
     model: str
     prompt: str
