@@ -3,6 +3,7 @@ from itertools import pairwise
 import pytest
 from msgspec import json
 from msgspec.structs import replace
+from pytest_snapshot.plugin import Snapshot
 
 from duvet import MemoryTree
 from duvet.errors import NotFoundError
@@ -58,68 +59,37 @@ def refusal(reference: str, files: ProjectFiles, catalogue: Catalogue = CATALOGU
     return f"{caught.value.message}\n{caught.value.hint}".rstrip()
 
 
-MEANT = {
+MEANT = [
     # A prefix of an id, whose requirement stands in two places.
-    "1dd64a53": PLACES,
-    "1DD6": PLACES,
-    f" {WARM}\n": PLACES,
-    next(id for id in CATALOGUE.ids if id.startswith(WARM)): PLACES,
-    "5bfbf": ["/specifications/tea/sections/pot/requirements/5bfbf88bbb38"],
+    *("1dd64a53", "1DD6", f" {WARM}\n", next(id for id in CATALOGUE.ids if id.startswith(WARM)), "5bfbf"),
     # Resources.
-    PLACES[0]: PLACES[:1],
-    PLACES[1] + "/": PLACES[1:],
-    f"duvet://{PLACES[1][:-6]}": PLACES[1:],
-    "duvet:///specifications/tea": ["tea"],
-    "/specifications/RFC%207168/sections/section%2D2": ["rfc7168#section-2"],
-    f"{PLACES[0]}/citations/src/pot.rs:3": ["src/pot.rs:3"],
-    f"/specifications/tea/sections/cup/requirements/{LEAK}/citations/src%2Fc%23.rs%3A4": ["src/c#.rs:4"],
+    *(PLACES[0], PLACES[1] + "/", f"duvet://{PLACES[1][:-6]}", "duvet:///specifications/tea"),
+    *("/specifications/RFC%207168/sections/section%2D2", f"{PLACES[0]}/citations/src/pot.rs:3"),
+    f"/specifications/tea/sections/cup/requirements/{LEAK}/citations/src%2Fc%23.rs%3A4",
     # Specifications and sections.
-    "tea": ["tea"],
-    "Tea": ["tea"],
-    "./tea.md": ["tea"],
-    "RFC 7168": ["rfc7168"],
-    "rfc7168.txt": ["rfc7168"],
-    "https://www.rfc-editor.org/rfc/rfc7168.html": ["rfc7168"],
-    "https://datatracker.ietf.org/doc/html/rfc7168#section-2": ["rfc7168#section-2"],
-    "tea.md#pot": ["tea#pot"],
-    "tea##pot": ["tea#pot"],
-    "rfc7168#2": ["rfc7168#section-2"],
-    "rfc7168#appendix-2": ["rfc7168#section-2"],
-    "rfc7168#brewing": ["rfc7168#section-2"],
-    "#cup": ["tea#cup"],
-    "section-2": ["rfc7168#section-2"],
-    "Tee & Öl": ["cafe#tee-ol"],
+    *("tea", "Tea", "./tea.md", "RFC 7168", "rfc7168.txt", "https://www.rfc-editor.org/rfc/rfc7168.html"),
+    *("https://datatracker.ietf.org/doc/html/rfc7168#section-2", "tea.md#pot", "tea##pot", "rfc7168#2"),
+    *("rfc7168#appendix-2", "rfc7168#brewing", "#cup", "section-2", "Tee & Öl"),
     # Names that could be ids.
-    "cafe": ["cafe"],
-    "added": ["cafe#added"],
-    "5bfb": ["cafe#5bfb"],
+    *("cafe", "added", "5bfb"),
     # Files by any path.
-    "tests/test_pot.py": ["tests/test_pot.py", "2"],
-    "./tests//test_pot.py": ["tests/test_pot.py", "2"],
-    "tests\\test_pot.py": ["tests/test_pot.py", "2"],
-    "src/../tests/test_pot.py": ["tests/test_pot.py", "2"],
-    f"{ROOT}/tests/test_pot.py": ["tests/test_pot.py", "2"],
-    "/home\\me\\tea\\tests\\test_pot.py:2": ["tests/test_pot.py:2"],
+    *("tests/test_pot.py", "./tests//test_pot.py", "tests\\test_pot.py", "src/../tests/test_pot.py"),
+    *(f"{ROOT}/tests/test_pot.py", "/home\\me\\tea\\tests\\test_pot.py:2"),
     # Lines of code and of a specification.
-    "src/pot.rs:3": ["src/pot.rs:3"],
-    "src/pot.rs:6:12": ["src/pot.rs:5"],
-    "src/pot.rs:7:": ["src/pot.rs:3", "src/pot.rs:5"],
-    "src/pot.rs:9": ["src/pot.rs:3", "src/pot.rs:5"],
-    "src/pot.rs:25": ["src/pot.rs:25"],
-    "src/c#.rs:6": ["src/c#.rs:2", "src/c#.rs:4"],
-    "src/c#.rs:8": ["src/c#.rs:2", "src/c#.rs:4"],
-    ".duvet/exceptions/coffee.toml:5": [".duvet/exceptions/coffee.toml:3"],
-    "tea.md:13": PLACES[1:],
-}
+    *("src/pot.rs:3", "src/pot.rs:6:12", "src/pot.rs:7:", "src/pot.rs:9", "src/pot.rs:25", "src/c#.rs:6"),
+    *("src/c#.rs:8", ".duvet/exceptions/coffee.toml:5", "tea.md:13"),
+]
 
 
-def test_resolved_references() -> None:
+def test_resolved_references(snapshot: Snapshot) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST accept the first four or more digits of a requirement id if they are unambiguous.
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations directly above it. duvet MUST resolve a line of a
     ##% specification to the requirement that begins on that line.
-    assert {one: name_references(resolve_reference(CATALOGUE, one, TREE)) for one in MEANT} == MEANT
+    found = {one: name_references(resolve_reference(CATALOGUE, one, TREE)) for one in MEANT}
+    lines = [f"{one!r}: {' '.join(meant)}\n" for one, meant in found.items()]
+    snapshot.assert_match("".join(lines), "references/meant.txt")
 
 
 CLASHING = {
@@ -160,43 +130,21 @@ def test_an_exact_name_wins_over_another_spelling() -> None:
 
 
 HELP = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
-REFUSALS = {
-    "5bfa": 'no requirement matches "5bfa"\ndid you mean 5bfbf88bbb38?',
-    "5b": '"5b" is too short for an id\ngive at least 4 digits',
-    "5bfx": 'nothing matches "5bfx"\ndid you mean 5bfbf88bbb38?',
-    "5b:f:b": f'nothing matches "5b:f:b"\n{HELP}',
-    "src/pots.rs:3": 'nothing matches "src/pots.rs:3"\ndid you mean src/pot.rs or src/c#.rs or src/1dd6.rs?',
-    "teas.md#pot": 'unknown specification "teas.md"\ndid you mean tea?',
-    "rfc7186#2": 'unknown specification "rfc7186"\ndid you mean rfc7168?',
-    "tea#pots": 'unknown section "pots" of tea.md\ndid you mean pot?',
-    "/specifications/tea/sections/pots": 'unknown section "pots" of tea.md\ndid you mean pot?',
-    f"/specifications/tea/sections/pot/requirements/{LEAK}": (
-        f'requirement "{LEAK}" is not in section "pot"\nuse /specifications/tea/sections/cup/requirements/{LEAK}'
-    ),
-    f"{PLACES[0]}/citations/src/pot.rs:4": (
-        'unknown citation "src/pot.rs:4" of this requirement\navailable: src/pot.rs:3, tests/test_pot.py:2'
-    ),
-    "/specifications/tea/sections/milk": 'unknown section "milk" of tea.md\nrun `duvet show tea` to list the sections',
-    "\x1b[31m": f'nothing matches "\\u{{1b}}[31m"\n{HELP}',
-    f"a:{'9' * 5000}": f'nothing matches "a:{"9" * 998}…"\n{HELP}',
-    "tea.md:9": "no requirement begins at tea.md:9\nnearest: tea.md:7, tea.md:8, tea.md:12",
-    "tea.md:7": (
-        '"tea.md:7" matches 2 requirements\nuse one of these ids:\n'
-        f"{WARM}  The pot MUST be warm.\n{ROUND}  It SHOULD be round, and nobody MAY drop it."
-    ),
+REFUSALS = [
+    *("5bfa", "5b", "5bfx", "5b:f:b", "src/pots.rs:3", "teas.md#pot", "rfc7186#2", "tea#pots"),
+    *("/specifications/tea/sections/pots", f"/specifications/tea/sections/pot/requirements/{LEAK}"),
+    *(f"{PLACES[0]}/citations/src/pot.rs:4", "/specifications/tea/sections/milk", "\x1b[31m", "tea.md:9", "tea.md:7"),
     # Without files, nothing is known about their lines.
-    "src/pot.rs:11": "no annotation at src/pot.rs:11\nnearest: src/pot.rs:3, src/pot.rs:5, src/pot.rs:14",
-    "src/pot.rs:9000": "no annotation at src/pot.rs:9000\nnearest: src/pot.rs:27, src/pot.rs:30, src/pot.rs:33",
-    "src/c#.rs:10": "no annotation at src/c#.rs:10\nnearest: src/c#.rs:2, src/c#.rs:4",
-    "src/1dd6.rs:0": "no annotation at src/1dd6.rs:0\nnearest: src/1dd6.rs:1",
-    "src/empty.rs:1": 'no annotations in "src/empty.rs"',
-    "src/empty.rs": 'no annotations in "src/empty.rs"',
-}
+    *("src/pot.rs:11", "src/pot.rs:9000", "src/c#.rs:10", "src/1dd6.rs:0", "src/empty.rs:1", "src/empty.rs"),
+]
 
 
-def test_a_reference_that_means_nothing_or_several_things() -> None:
-    assert {reference: refusal(reference, TREE) for reference in REFUSALS} == REFUSALS
-    for reference, expected in REFUSALS.items():
+def test_a_reference_that_means_nothing_or_several_things(snapshot: Snapshot) -> None:
+    found = {one: refusal(one, TREE) for one in REFUSALS}
+    lines = "\n\n".join(f"# {one!r}\n{said}" for one, said in found.items())
+    snapshot.assert_match(lines + "\n", "references/refused.txt")
+    assert refusal(f"a:{'9' * 5000}", TREE) == f'nothing matches "a:{"9" * 998}…"\n{HELP}'
+    for reference, expected in found.items():
         if not reference.startswith("src/") or "pots" in reference:
             assert refusal(reference, NO_FILES) == expected
 

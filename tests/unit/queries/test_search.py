@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import QueryError
 from duvet.model import Kind, Level
@@ -25,28 +26,18 @@ from duvet.tree.files import MemoryTree
 from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS
 from tests.unit.queries.query_projects import NO_FILES, NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
 
-SPEECH = {
-    "retry token": '"retry" "token"',
-    "Retry  TOKEN retry": '"retry" "token"',
-    'the "Retry Token" of a server': '"retry token" "server"',
-    "“smart quotes” too": '"smart quotes"',
-    "0-RTT, TLS/1.3; max_size!": '"0-rtt" "tls/1.3" "max_size"',
-    "the server's token doesn't": '"server" "token"',
-    'an "open quote': '"open" "quote"',
-    'of "of the"': '"of the"',
-    "must not": '"must" "not"',
-    "naïve 日本 e\N{COMBINING ACUTE ACCENT}tat": '"naïve" "日本" "e\N{COMBINING ACUTE ACCENT}tat"',
-    "a\0b": '"b"',
-    "***": "",
-    '""': "",
-    "'": "",
-}
+SPEECH = [
+    *("retry token", "Retry  TOKEN retry", 'the "Retry Token" of a server', "“smart quotes” too"),
+    *("0-RTT, TLS/1.3; max_size!", "the server's token doesn't", 'an "open quote', 'of "of the"', "must not"),
+    *("naïve 日本 e\N{COMBINING ACUTE ACCENT}tat", "a\0b", "***", '""', "'"),
+]
 SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^pot", "pot*", "-pot", "pot + kettle")
 EMBEDDER = embedder()
 
 
-def test_a_query_is_read_as_words_and_phrases() -> None:
-    assert {typed: parse_query(typed).conjunction for typed in SPEECH} == SPEECH
+def test_a_query_is_read_as_words_and_phrases(snapshot: Snapshot) -> None:
+    lines = "".join(f"{typed!r}: {parse_query(typed).conjunction or '-'}\n" for typed in SPEECH)
+    snapshot.assert_match(lines, "search/queries.txt")
     # A loose query splits joined words, but not phrases.
     loose = parse_query('0-RTT "retry token" max_size size').disjunction
     assert loose == '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
@@ -245,35 +236,19 @@ def test_other_words_of_the_same_meaning() -> None:
         assert search(reference, embedder=EMBEDDER) == search(reference)
 
 
-BREWING = ("d587e4d0eaaf", "e9b3f4df45b8", "a951e7e8a291")
-SERVING = ("035b57d7f4bd", "da4e2fda4622")
-NAMED = {
-    CATALOGUE.ids[4]: BREWING[:1],
-    "D587": BREWING[:1],
-    "d58": (),
-    "ffffff": (),
-    "tea.md#brewing": BREWING,
-    "tea#brewing": BREWING,
-    " brewing ": BREWING,
-    "tea.md#nothing": (),
-    "coffee.md#brewing": (),
-    "./tea.md": BREWING + SERVING,
-    "tea": BREWING + SERVING,
-    "src/server.rs:2": BREWING[:1],
-    "src/server.rs:7:4": BREWING[:1],
-    "src/server.rs": ("e11228aff7aa", BREWING[0]),
-    "src/none.rs:2": (),
-    f"/specifications/tea/sections/brewing/requirements/{BREWING[1]}": BREWING[1:2],
-    "/specifications/tea": BREWING + SERVING,
-    "/specifications/coffee": (),
-    "the pot": (),
-    "": (),
-}
+BREWING = "e9b3f4df45b8"
+NAMED = [
+    *(CATALOGUE.ids[4], "D587", "d58", "ffffff", "tea.md#brewing", "tea#brewing", " brewing ", "tea.md#nothing"),
+    *("coffee.md#brewing", "./tea.md", "tea", "src/server.rs:2", "src/server.rs:7:4", "src/server.rs"),
+    *("src/none.rs:2", f"/specifications/tea/sections/brewing/requirements/{BREWING}", "/specifications/tea"),
+    *("/specifications/coffee", "the pot", ""),
+]
 
 
-def test_requirements_that_a_query_names() -> None:
+def test_requirements_that_a_query_names(snapshot: Snapshot) -> None:
     found = {query: find_named_requirements(CATALOGUE, query, FILES) for query in NAMED}
-    assert {query: tuple(CATALOGUE.ids[index][:12] for index in one) for query, one in found.items()} == NAMED
+    ids = {query: " ".join(CATALOGUE.ids[index][:12] for index in one) for query, one in found.items()}
+    snapshot.assert_match("".join(f"{query!r}: {named or '-'}\n" for query, named in ids.items()), "search/named.txt")
     numbered = make_catalogue(NUMBERED_FILES)
     for query, words in (("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")):
         below = texts(numbered, find_named_requirements(numbered, query, NO_FILES))

@@ -3,6 +3,7 @@
 import can_ada
 import pytest
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import ProblemsError
 from duvet.model import Format, Locator, Section, Specification
@@ -18,7 +19,6 @@ IN_ORDER = [
 ]
 TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "reqs/near.md", "/top/far.md")})
 PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
-RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
 
 
 def test_targets_are_resolved() -> None:
@@ -85,63 +85,47 @@ def parsed(text: str) -> str | None:
     return None if url.hostname in (".", "..") else url.href
 
 
-def test_urls_are_normalised_or_refused() -> None:
-    for text, normal in [
-        ("https://www.rfc-editor.org/rfc/rfc2324", "https://www.rfc-editor.org/rfc/rfc2324"),
-        ("HTTPS://EXAMPLE.com", "https://example.com/"),
-        ("https://example.com:443/s.md", "https://example.com/s.md"),
-        ("http://example.com:8080/s.md", "http://example.com:8080/s.md"),
-        ("https://user@example.com/s.md", "https://user@example.com/s.md"),
-        ("https://example.com/a/./b/../c", "https://example.com/a/c"),
-        ("https://example.com/a b/ü?q=é", "https://example.com/a%20b/%C3%BC?q=%C3%A9"),
-        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
-        ("ftp://example.com/s.md", "ftp://example.com/s.md"),
-        ("other://Host/S", "other://Host/S"),
-    ]:
-        assert locator.normalise_url(text) == normal
-    for text, message in [
-        ("file:///spec.md", 'file URLs are not supported: "file:///spec.md"'),
-        ("other:///spec.md", 'the URL "other:///spec.md" has no host'),
-        ("https://../spec.md", 'the URL "https://../spec.md" has no host'),
-        ("https://a b/", '"https://a b/" is not a valid URL'),
-        ("https://a/\ud800", '"https://a/\\u{d800}" is not a valid URL'),
-        ("see http//x://y", '"see http//x://y" is not a valid URL'),
-    ]:
-        with pytest.raises(ProblemsError) as caught:
-            locator.normalise_url(text)
-        assert [(problem.code, problem.message) for problem in caught.value.problems] == [("DUV041", message)]
+def refusal(text: str) -> str:
+    with pytest.raises(ProblemsError) as caught:
+        locator.normalise_url(text)
+    return " ".join(f"{one.code} {one.message}" for one in caught.value.problems)
 
 
-def test_every_address_of_an_rfc_is_one() -> None:
-    for url, canonical in [
-        ("https://www.rfc-editor.org/rfc/rfc9000", RFC9000),
-        ("http://www.rfc-editor.org/rfc/rfc9000.html/", RFC9000),
-        ("https://tools.ietf.org/rfc/rfc9000.txt", RFC9000),
-        ("http://tools.ietf.org/rfc/rfc9000.txt.txt", RFC9000),
-        ("https://datatracker.ietf.org/doc/html/rfc9000.xml//", RFC9000),
-        ("https://datatracker.ietf.org/doc/html/rfc9000.pdf.xml.html.txt", RFC9000),
-        # Extensions are taken off in one order only.
-        ("https://tools.ietf.org/rfc/rfc9000.txt.html", f"{RFC9000}.txt"),
-        ("https://tools.ietf.org/html/rfc9000", "https://tools.ietf.org/html/rfc9000"),
-        ("https://example.com/rfc/rfc9000.html", "https://example.com/rfc/rfc9000.html"),
-        ("https://www.rfc-editor.org/info/rfc9000", "https://www.rfc-editor.org/info/rfc9000"),
-    ]:
-        assert locator.canonical_url(url) == canonical
+URLS = [
+    *("https://www.rfc-editor.org/rfc/rfc2324", "HTTPS://EXAMPLE.com", "https://example.com:443/s.md"),
+    *("http://example.com:8080/s.md", "https://user@example.com/s.md", "https://example.com/a/./b/../c"),
+    *("https://example.com/a b/ü?q=é", "https://bücher.example/", "ftp://example.com/s.md", "other://Host/S"),
+]
+NO_URLS = [
+    *("file:///spec.md", "other:///spec.md", "https://../spec.md", "https://a b/", "https://a/\ud800"),
+    "see http//x://y",
+]
+RFC_URLS = [
+    *("https://www.rfc-editor.org/rfc/rfc9000", "http://www.rfc-editor.org/rfc/rfc9000.html/"),
+    *("https://tools.ietf.org/rfc/rfc9000.txt", "http://tools.ietf.org/rfc/rfc9000.txt.txt"),
+    "https://datatracker.ietf.org/doc/html/rfc9000.xml//",
+    "https://datatracker.ietf.org/doc/html/rfc9000.pdf.xml.html.txt",
+    # Extensions are taken off in one order only.
+    *("https://tools.ietf.org/rfc/rfc9000.txt.html", "https://tools.ietf.org/html/rfc9000"),
+    *("https://example.com/rfc/rfc9000.html", "https://www.rfc-editor.org/info/rfc9000"),
+]
+DOWNLOADS = [
+    *("https://tools.ietf.org/rfc/rfc2324.html", "https://example.com/a/spec.md", "https://example.com/spec.v1.2"),
+    *("https://example.com:8080/a/", "https://example.com/", "https://example.com/a//.b?c/d.e"),
+    *("https://user:word@example.com/a%20b", "https://[::1]:8080/a", "other://Host"),
+]
 
 
-def test_paths_of_downloads_and_their_extensions() -> None:
-    for url, path in [
-        ("https://tools.ietf.org/rfc/rfc2324.html", "d/www.rfc-editor.org/rfc/rfc2324.txt"),
-        ("https://example.com/a/spec.md", "d/example.com/a/spec.txt"),
-        ("https://example.com/spec.v1.2", "d/example.com/spec.v1.txt"),
-        ("https://example.com:8080/a/", "d/example.com/a.txt"),
-        ("https://example.com/", "d/example.txt"),
-        ("https://example.com/a//.b?c/d.e", "d/example.com/a/.b.txt"),
-        ("https://user:word@example.com/a%20b", "d/example.com/a%20b.txt"),
-        ("https://[::1]:8080/a", "d/[::1]/a.txt"),
-        ("other://Host", "d/Host.txt"),
-    ]:
-        assert locator.cache_path(url, "d") == path
+def test_urls_and_paths_of_downloads(snapshot: Snapshot) -> None:
+    lines: list[str] = []
+    for name, urls, change in (
+        ("normalised", URLS, locator.normalise_url),
+        ("refused", NO_URLS, refusal),
+        ("canonical", RFC_URLS, locator.canonical_url),
+        ("downloads", DOWNLOADS, lambda url: locator.cache_path(url, "d")),
+    ):
+        lines += [f"# {name}", *(f"{url!r}: {change(url)}" for url in urls), ""]
+    snapshot.assert_match("\n".join(lines), "specs/urls.txt")
     assert [section_names.is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
     assert [locator.strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
@@ -195,40 +179,17 @@ def test_nearest_sections() -> None:
     assert section_names.SectionNames(many.sections).find_nearest("pot-2") == ["pot-2", "pot-3", "pot-1"]
 
 
-def test_titles_have_anchors() -> None:
-    for title, anchor in [
-        ("Getting Started", "getting-started"),
-        ("2.1. It's_a & (b)  -- C", "2-1-it-s-a-b-c"),
-        ("--- ", ""),
-        ("", ""),
-        # Other letters and signs
-        ("Élan Über uns", "elan-uber-uns"),
-        ("Ærø Straße", "aero-strasse"),
-        ("“Don’t” — a…b", "don-t-a-b"),
-        ("a → b ⇒ c ↓", "a-b-c"),
-        ("§ 5 ©2024 3×4", "ss-5-c-2024-3x4"),
-        ("no\u00a0break\u200bspace\u00ad", "no-break-space"),
-        ("Привет, мир: Эй, ёж и объект", "privet-mir-ei-iozh-i-obekt"),
-        ("Φιλοσοφία", "philosophia"),
-        ("Łódź ﬁn", "lodz-fin"),
-        # East Asia
-        ("日", "ri"),
-        ("北亰city", "bei-jing-city"),
-        ("影師嗎", "ying-shi-ma"),
-        ("げんまい茶", "genmaicha"),
-        ("つづく", "tuduku"),
-        ("한국어 문서", "hangugeo-munseo"),
-        # Emoji
-        ("✅ Correct", "white-check-mark-correct"),
-        ("❌ Incorrect", "x-incorrect"),
-        ("SymbolTree ⏏", "symboltree-eject"),
-        ("🦄☣", "unicorn-biohazard"),
-        ("a🚀b", "arocket-b"),
-        ("⚠️ Note", "warning-note"),
-        ("👍🏽 ok", "1-ok"),
-        ("★ Stars ✓ ① ❓", "stars"),
-    ]:
-        assert make_anchor(title) == anchor
+TITLES_OF_SECTIONS = [
+    *("Getting Started", "2.1. It's_a & (b)  -- C", "--- ", "", "Élan Über uns", "Ærø Straße", "“Don’t” — a…b"),
+    *("a → b ⇒ c ↓", "§ 5 ©2024 3×4", "no\u00a0break\u200bspace\u00ad", "Привет, мир: Эй, ёж и объект", "Φιλοσοφία"),
+    *("Łódź ﬁn", "日", "北亰city", "影師嗎", "げんまい茶", "つづく", "한국어 문서", "✅ Correct", "❌ Incorrect"),
+    *("SymbolTree ⏏", "🦄☣", "a🚀b", "⚠️ Note", "👍🏽 ok", "★ Stars ✓ ① ❓"),
+]
+
+
+def test_titles_have_anchors(snapshot: Snapshot) -> None:
+    lines = "".join(f"{title!r}: {make_anchor(title) or '-'}\n" for title in TITLES_OF_SECTIONS)
+    snapshot.assert_match(lines, "specs/anchors.txt")
 
 
 @given(st.text())

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Format, Locator, RequirementForm, Section, Specification
 from duvet.specs.ietf import parse_ietf
@@ -38,56 +39,29 @@ def find(known: Specification, name: str) -> list[str]:
     return [known.sections[index].name for index in found]
 
 
-def test_paths_tell_sections_with_one_heading_apart() -> None:
+SECTION_NAMES = [
+    *("acceptance-criteria", "feature/acceptance-criteria", "requirement-2/acceptance-criteria"),
+    *("feature/requirement-2/acceptance-criteria", "/feature/requirement-2/acceptance-criteria"),
+    *("acceptance-criteria-1", "requirement-1/acceptance-criteria-1", "/requirement-2/acceptance-criteria"),
+    *("requirement-3/acceptance-criteria", "notes", "/notes", "/feature/notes", "notes-1", "notes~2"),
+    *("/feature/notes~1", "feature/notes~0", "feature/notes~3", "/notes~1", "pot~1", "notes/pot", "/", ""),
+]
+
+
+def test_names_of_sections_are_paths_of_headings(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#sections
     ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above them, as in
-    ##% `requirement-2/acceptance-criteria`.
-    assert [(one.id, one.name, one.breadcrumb) for one in parse(FEATURE).sections] == [
-        ("feature", "feature", "Feature"),
-        ("requirement-1", "requirement-1", "Requirement 1"),
-        ("acceptance-criteria", "requirement-1/acceptance-criteria", "Requirement 1 › Acceptance Criteria"),  # noqa: RUF001
-        ("requirement-2", "requirement-2", "Requirement 2"),
-        ("acceptance-criteria-1", "requirement-2/acceptance-criteria", "Requirement 2 › Acceptance Criteria"),  # noqa: RUF001
-        ("notes", "feature/notes~1", "Feature › Notes~1"),  # noqa: RUF001
-        ("notes-1", "feature/notes~2", "Feature › Notes~2"),  # noqa: RUF001
-        ("notes-2", "/notes", "Notes"),
-        ("pot", "pot", "Pot"),
-    ]
-    plain = parse_markdown(FEATURE.encode()).sections
-    assert [one.name for one in plain] == [one.id for one in parse(FEATURE).sections]
-
-
-def test_a_path_of_headings_is_a_name() -> None:
-    ##= man/spec/trace.md#sections
-    ##% duvet MUST number sections with the same path of headings, such as `notes~2` for the second.
-    for name, names in [
-        ("acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
-        ("feature/acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
-        ("requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
-        ("feature/requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
-        ("/feature/requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
-        ("acceptance-criteria-1", ["requirement-2/acceptance-criteria"]),
-        ("requirement-1/acceptance-criteria-1", []),
-        ("/requirement-2/acceptance-criteria", []),
-        ("requirement-3/acceptance-criteria", []),
-        ("notes", ["feature/notes~1", "feature/notes~2", "/notes"]),
-        ("/notes", ["/notes"]),
-        ("/feature/notes", ["feature/notes~1", "feature/notes~2"]),
-        ("notes-1", ["feature/notes~2"]),
-        ("notes~2", ["feature/notes~2"]),
-        ("/feature/notes~1", ["feature/notes~1"]),
-        ("feature/notes~0", []),
-        ("feature/notes~3", []),
-        ("/notes~1", []),
-        ("pot~1", []),
-        ("notes/pot", ["pot"]),
-        ("/", []),
-        ("", []),
-    ]:
-        known = parse(FEATURE)
-        assert find(known, name) == names
-        index = find_section_index(known, name)
+    ##% `requirement-2/acceptance-criteria`. duvet MUST number sections with the same path of headings, such as `notes~2`
+    ##% for the second.
+    known = parse(FEATURE)
+    lines = [f"{one.id} | {one.name} | {one.breadcrumb}" for one in known.sections]
+    lines += ["", *(f"{name!r}: {' '.join(find(known, name)) or '-'}" for name in SECTION_NAMES)]
+    snapshot.assert_match("\n".join(lines) + "\n", "specs/names_of_sections.txt")
+    for name in SECTION_NAMES:
+        names, index = find(known, name), find_section_index(known, name)
         assert (None if index is None else known.sections[index].name) == (names[0] if len(names) == 1 else None)
+    plain = parse_markdown(FEATURE.encode()).sections
+    assert [one.name for one in plain] == [one.id for one in known.sections]
 
 
 def test_names_that_are_ids() -> None:
