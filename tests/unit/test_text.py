@@ -3,6 +3,7 @@ from difflib import unified_diff
 
 import pytest
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet import text as texts
 from duvet.errors import UnreadableError
@@ -101,27 +102,14 @@ def plain_normalise(text: str) -> str:
     return "".join(out) + waiting.strip(texts.WHITESPACE)
 
 
-NORMAL = {
-    "": "",
-    " \n ": "",
-    "It MUST be.": "It MUST be.",
-    "MUST \n  be": "MUST be",
-    "MUST\n be": "MUST\nbe",
-    "MUST\t\tbe": "MUST\tbe",
-    "a new-\nline": "a new-line",
-    "a , b": "a,b",
-    "a. ( b )": "a.(b)",
-    "  (a) - ": "(a)-",
-    "a_ b": "a_b",
-    "a\u00a0 b": "a\u00a0b",
-    "a \x1c b": "a\x1cb",
-    "caf\u00e9 \u2014 th\u00e9": "caf\u00e9\u2014th\u00e9",
-}
+SPACED = [
+    *("", " \n ", "It MUST be.", "MUST \n  be", "MUST\n be", "MUST\t\tbe", "a new-\nline", "a , b", "a. ( b )"),
+    *("  (a) - ", "a_ b", "a\u00a0 b", "a \x1c b", "caf\u00e9 \u2014 th\u00e9"),
+]
 
 
-def test_white_space_is_normalised() -> None:
-    assert {text: texts.normalise(text) for text in NORMAL} == NORMAL
-    assert {text: texts.normalise_with_map(text)[0] for text in NORMAL} == NORMAL
+def test_white_space_is_normalised(snapshot: Snapshot) -> None:
+    snapshot.assert_match("".join(f"{text!r}: {texts.normalise(text)!r}\n" for text in SPACED), "text/normalised.txt")
     assert texts.normalise_with_map(" It  is. (\n so )") == ("It is.(so)", [0, 3, 6, 7, 9], [1, 5, 9, 12, 15])
 
 

@@ -1,6 +1,8 @@
 import os
 from pathlib import Path
 
+from pytest_snapshot.plugin import Snapshot
+
 from duvet.project.survey import FoundSpecification, survey_folder
 from duvet.tree.files import DiskTree, MemoryTree
 
@@ -14,47 +16,25 @@ def groups(*paths: str) -> list[str]:
     return [" ".join(["test"] * one.is_test + shown) for one, shown in zip(found, words, strict=True)]
 
 
-def test_languages_and_tests_are_found() -> None:
+FOLDERS = [
+    "README.md Cargo.toml .hidden/a.rs docs/conf.py setup.py jest.config.js",
+    "kettle/a.py kettle/deep/b.pyi tests/a.py tests/deep/conftest.py",
+    "main.go main_test.go internal/a.go internal/a_test.go vendor/x/y.go",
+    "src/a.ts src/a.test.ts src/b/__tests__/c.ts src/__tests__/d.ts",
+    "src/main/java/A.java src/test/java/ATest.java",
+    *("lib/a.rb spec/a_spec.rb spec/spec_helper.rb Rakefile.rb", "a/a.rs b/a.rs c/a.rs d/a.rs e/a.rs"),
+    *("a.py test_a.py a/a.py b/a.py c/a.py d/a.py tests/b.py", "[a]/x.ts [a]/tests/x.ts", "a/x.h a/x.cpp"),
+    *("a/x.h b/x.c", "include/x.h"),
+]
+
+
+def test_languages_and_tests_are_found(snapshot: Snapshot) -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
     ##% vendored folders and files that git ignores. `duvet init` MUST configure files in test folders, and files that
     ##% are named like tests, in a `[[source]]` of type `test`.
-    for paths, expected in [
-        ("README.md Cargo.toml .hidden/a.rs docs/conf.py setup.py jest.config.js", []),
-        (
-            "kettle/a.py kettle/deep/b.pyi tests/a.py tests/deep/conftest.py",
-            ["python 2 kettle/**/*.py kettle/**/*.pyi", "test python 2 tests/**/*.py"],
-        ),
-        (
-            "main.go main_test.go internal/a.go internal/a_test.go vendor/x/y.go",
-            ["go 2 *.go internal/**/*.go -**/*_test.go", "test go 2 **/*_test.go"],
-        ),
-        (
-            "src/a.ts src/a.test.ts src/b/__tests__/c.ts src/__tests__/d.ts",
-            [
-                "typescript 1 src/**/*.ts -**/__tests__/**/*.ts -src/**/*.test.ts",
-                "test typescript 3 **/__tests__/**/*.ts src/**/*.test.ts",
-            ],
-        ),
-        (
-            "src/main/java/A.java src/test/java/ATest.java",
-            ["java 1 src/**/*.java -src/test/**/*.java", "test java 1 src/test/**/*.java"],
-        ),
-        ("lib/a.rb spec/a_spec.rb spec/spec_helper.rb Rakefile.rb", ["ruby 1 lib/**/*.rb", "test ruby 2 spec/**/*.rb"]),
-        ("a/a.rs b/a.rs c/a.rs d/a.rs e/a.rs", ["rust 5 **/*.rs"]),
-        (
-            "a.py test_a.py a/a.py b/a.py c/a.py d/a.py tests/b.py",
-            ["python 5 **/*.py -**/test_*.py -tests/**/*.py", "test python 2 **/test_*.py tests/**/*.py"],
-        ),
-        (
-            "[a]/x.ts [a]/tests/x.ts",
-            ["typescript 1 [[]a]/**/*.ts -[[]a]/tests/**/*.ts", "test typescript 1 [[]a]/tests/**/*.ts"],
-        ),
-        ("a/x.h a/x.cpp", ["cpp 2 a/**/*.cpp a/**/*.h"]),
-        ("a/x.h b/x.c", ["c 2 a/**/*.h b/**/*.c"]),
-        ("include/x.h", ["c 1 include/**/*.h"]),
-    ]:
-        assert groups(*paths.split()) == expected
+    found = ("\n".join([f"# {paths}", *groups(*paths.split()), ""]) for paths in FOLDERS)
+    snapshot.assert_match("\n".join(found), "init/languages.txt")
 
 
 def specifications(files: dict[str, str]) -> list[FoundSpecification]:

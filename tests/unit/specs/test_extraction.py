@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from typing import SupportsIndex
 
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.project_file import read_config
 from duvet.model import ExtractedSentence, Level, Place, Problem, Section, Severity
@@ -132,39 +133,25 @@ def test_keywords_have_levels_and_are_words_of_their_own() -> None:
         assert quotes(text) == ([] if text in NO_KEYWORDS else [text])
 
 
-def test_sentences_are_split() -> None:
-    for text, expected in [
-        ("", []),
-        ("no keyword.", []),
-        ("One. Two MUST be.  Three MAY be. Four.", ["Two MUST be.", "Three MAY be."]),
-        ("Nothing. It\n  goes on  \nand MUST\nend\nhere. Not here.", ["It|goes on|and MUST|end|here."]),
-        # An empty line ends a sentence, and one with blanks doesn't.
-        ("before\n\nit MUST\nbe\n\nafter", ["it MUST|be"]),
-        ("\nit MUST\n", ["it MUST"]),
-        ("before\n \nit MUST\n\t\nafter", ["before|it MUST|after"]),
-        # Only a dot ends a sentence, before a blank or at the end of its line.
-        *((f"a{mark} it MUST be{mark} b", [f"a{mark} it MUST be{mark} b"]) for mark in "!?:;,\u3002"),
-        ("It MUST be 3.1 now. b", ["It MUST be 3.1 now."]),
-        ("It MUST be.\tb", ["It MUST be."]),
-        ("It MUST be.\u00a0b. c", ["It MUST be.\u00a0b."]),
-        ("It MUST be.) b. c", ["It MUST be.) b."]),
-        ("It MUST be... b", ["It MUST be..."]),
-        ("It MUST be.. b. c", ["It MUST be.. b."]),
-        ("It MUST be.” b. c", ["It MUST be.” b."]),
-        ("It MUST be.\u2028 b. c", ["It MUST be.\u2028 b."]),
-        ("1. It MUST be", ["It MUST be"]),
-        # A dot inside a word hides the end of the sentence before it.
-        ("See 3.1. It MUST x. Version 1.0 MUST y. End", ["It MUST x.", "It MUST x. Version 1.0 MUST y."]),
-        ("a. b..c MUST d", ["b..c MUST d"]),
-        ("a. b\nc 1.2 d MUST e", ["b|c 1.2 d MUST e"]),
-        ("a..b MUST c", [".b MUST c"]),
-        # A dot right before the keyword begins a sentence there.
-        ("a.MUST b", ["MUST b"]),
-        ("a.NOT RECOMMENDED b", ["NOT RECOMMENDED b"]),
-        ("a.x RECOMMENDED b", ["a.x RECOMMENDED b"]),
-        ("It MUST\nbe. It MUST be. It MUST  be.", ["It MUST|be.", "It MUST be."]),
-    ]:
-        assert quotes(*text.split("\n")) == expected
+SPLIT = [
+    *("", "no keyword.", "One. Two MUST be.  Three MAY be. Four."),
+    "Nothing. It\n  goes on  \nand MUST\nend\nhere. Not here.",
+    # An empty line ends a sentence, and one with blanks doesn't.
+    *("before\n\nit MUST\nbe\n\nafter", "\nit MUST\n", "before\n \nit MUST\n\t\nafter"),
+    # Only a dot ends a sentence, before a blank or at the end of its line.
+    *(f"a{mark} it MUST be{mark} b" for mark in "!?:;,\u3002"),
+    *("It MUST be 3.1 now. b", "It MUST be.\tb", "It MUST be.\u00a0b. c", "It MUST be.) b. c"),
+    *("It MUST be... b", "It MUST be.. b. c", "It MUST be.” b. c", "It MUST be.\u2028 b. c", "1. It MUST be"),
+    # A dot inside a word hides the end of the sentence before it.
+    *("See 3.1. It MUST x. Version 1.0 MUST y. End", "a. b..c MUST d", "a. b\nc 1.2 d MUST e", "a..b MUST c"),
+    # A dot right before the keyword begins a sentence there.
+    *("a.MUST b", "a.NOT RECOMMENDED b", "a.x RECOMMENDED b", "It MUST\nbe. It MUST be. It MUST  be."),
+]
+
+
+def test_sentences_are_split(snapshot: Snapshot) -> None:
+    found = ("\n".join([repr(text), *(f"  {one}" for one in quotes(*text.split("\n")))]) for text in SPLIT)
+    snapshot.assert_match("\n".join(found) + "\n", "specs/sentences.txt")
     lines = ("They MUST:", "* do this", "* MAY do that", "  also", "and SHOULD rest")
     assert quotes(*lines) == ["They MUST:|* do this|* MAY do that|also|and SHOULD rest"]
     assert quotes(*lines, breaks=frozenset({1, 2, 4})) == ["They MUST:", "* MAY do that|also", "and SHOULD rest"]
