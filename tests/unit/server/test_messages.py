@@ -16,6 +16,7 @@ from tests.slow.test_conformance import copy_with_links
 from tests.tokens import MOST, tokens
 from tests.unit.server.clients import blocks, prompt_text
 from tests.unit.server.servers import server_of
+from tests.unit.server.walk import make_plan
 
 pytestmark = pytest.mark.anyio
 
@@ -95,26 +96,10 @@ async def test_tools_and_instructions_are_short(client: Client) -> None:
 
 async def test_answers_and_prompts_about_a_real_project_are_short(shared: Path, tmp_path: Path) -> None:
     served = server_of(copy_with_links(shared / "golden/s2n-tls-132053b/project", tmp_path / "project"))
-    known = await _arguments(served)
-    paid = {}
-    async with Client(served, mode="legacy") as agent:
-        for tool in (await agent.list_tools()).tools:
-            needed = {name: known[name] for name in tool.input_schema.get("required", [])}
-            given = {name: value[tool.name] if isinstance(value, dict) else value for name, value in needed.items()}
-            answer = await agent.call_tool(tool.name, given)
-            assert not answer.is_error, (tool.name, answer)
-            paid[tool.name] = tokens("\n".join(blocks(answer)))
-        for prompt in list_prompts(served.dispatcher.registry):
-            given = {one.name: str(known[one.name]) for one in prompt.arguments if one.required}
-            paid[prompt.name] = tokens(await prompt_text(agent, prompt.name, given))
-    assert {name: count for name, count in paid.items() if count >= MOST} == {}
-
-
-async def _arguments(server: DuvetServer) -> dict[str, Any]:
-    context = await server.live.context()
+    context = await served.live.context()
     catalogue = context.catalogue
     card = max(catalogue.requirements, key=lambda one: len(one.citations))
-    citation = catalogue.citations[card.citations[0]]
+    plan = make_plan(catalogue, catalogue.citations[card.citations[0]])
 
     # Sections with only test vectors need more tokens, and agents rarely work on them.
     def length(spot: tuple[int, str]) -> int:
@@ -123,17 +108,19 @@ async def _arguments(server: DuvetServer) -> dict[str, Any]:
 
     specification, name = max({(one.specification, one.section) for one in catalogue.requirements}, key=length)
     section = f"{catalogue.specifications[specification].id}#{name}"
-    written = f"//= {catalogue.target_of(card)}\n//# {card.text}"
-    return {
-        "citation": written,
-        "citations": [written] * 20,
-        "citation_id": citation.id,
-        "context_lines": 20,
-        "query": "stream",
-        "req_identifier": card.id,
-        "requirement": card.id,
-        "reference": {"get_section": section, "get_requirement": card.id},
-        "section": section,
-        "file": citation.path,
-        "url": catalogue.specifications[0].url,
+    calls: dict[str, dict[str, Any]] = {
+        "get_section": {"reference": section},
+        "search_requirements": {"query": "stream"},
     }
+    calls["validate_citations"] = {"citations": [plan.tools["validate_citation"]["citation"]] * 20}
+    calls["get_citation_context"] = {"citation_id": plan.tools["get_citation_context"]["citation_id"]}
+    paid = {}
+    async with Client(served, mode="legacy") as agent:
+        for tool in (await agent.list_tools()).tools:
+            answer = await agent.call_tool(tool.name, dict({**plan.tools, **calls}[tool.name]))
+            assert not answer.is_error, (tool.name, answer)
+            paid[tool.name] = tokens("\n".join(blocks(answer)))
+        for prompt in list_prompts(served.dispatcher.registry):
+            given = {**plan.prompts, "explain_section": {"section": section}}[prompt.name]
+            paid[prompt.name] = tokens(await prompt_text(agent, prompt.name, dict(given)))
+    assert {name: count for name, count in paid.items() if count >= MOST} == {}

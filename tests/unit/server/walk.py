@@ -8,6 +8,7 @@ from mcp import Client
 from msgspec import Struct, json
 
 from duvet.project.project import Project
+from duvet.trace.catalogue import Catalogue, CitationCard
 from tests.unit.server.clients import blocks, list_all_resources, prompt_text, text
 
 
@@ -18,7 +19,12 @@ class Plan(Struct, frozen=True):
 
 def plan_of(folder: Path) -> Plan:
     catalogue = Project(str(folder)).catalogue
-    citation = next(one for one in catalogue.citations if one.requirements and not one.path.endswith(".toml"))
+    return make_plan(
+        catalogue, next(one for one in catalogue.citations if one.requirements and not one.path.endswith(".toml"))
+    )
+
+
+def make_plan(catalogue: Catalogue, citation: CitationCard) -> Plan:
     requirement = catalogue.requirements[citation.requirements[0]]
     id, target = requirement.id[:12], catalogue.target_of(requirement)
     comment = f"//= {target}\n//# {requirement.text}"

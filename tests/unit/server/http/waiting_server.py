@@ -47,12 +47,9 @@ class Waiting:
     def __init__(self) -> None:
         self.asked = anyio.Event()
         self.may_answer = anyio.Event()
-        self.given_up = anyio.Event()
-        """Set once a call of the tool was cancelled."""
-        self.at_work = 0
-        """Open calls of the tool."""
-        self.audience = ""
-        """The interface of the last caller of the tool."""
+        self.given_up = anyio.Event()  # Set once a call of the tool was cancelled.
+        self.at_work = 0  # Open calls of the tool.
+        self.audience = ""  # The interface of the last caller of the tool.
 
     @property
     def tool(self) -> Tool:

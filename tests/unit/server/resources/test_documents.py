@@ -9,11 +9,11 @@ from duvet.server.live_project import WatchedResources
 from duvet.server.resources import documents
 from duvet.server.resources.tree import make_node_uri, make_resource_tree
 from duvet.tools.context import ProjectSnapshot
-from duvet.tree.files import MemoryTree
 from tests.golden_projects import PROJECTS
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.server.clients import got
 from tests.unit.server.servers import server_of
+from tests.unit.tools import tool_calls
 
 pytestmark = pytest.mark.anyio
 
@@ -29,9 +29,7 @@ def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = ""
     """Return a project in memory whose sources cite the same requirement below some lines."""
     pattern = "".join(f"[[source]]\npattern = {path!r}\nlanguage = 'rust'\n" for path in paths)
     cited = f"{above}//= tea.md#pot\n//# The pot MUST be warm.\n{code}"
-    files = {".duvet/config.toml": CONFIG + pattern, "tea.md": tea, **dict.fromkeys(paths, cited)}
-    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
-    return ProjectSnapshot(project, project.catalogue, page_size=50)
+    return tool_calls.context_of({".duvet/config.toml": CONFIG + pattern, "tea.md": tea, **dict.fromkeys(paths, cited)})
 
 
 def digests_of(context: ProjectSnapshot) -> dict[str, str]:
