@@ -11,7 +11,6 @@ from click.exceptions import Exit
 from duvet.console import command, problems, streams
 from duvet.console.options import TEXT_TYPE, add_detail_format, add_list_format, add_trace_options
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
-from duvet.console.streams import print_detail, print_list
 from duvet.knowledge.pages import catalogue
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body, make_page_filter
@@ -71,7 +70,7 @@ def list_pages(format: str | None, tag: str, folder: str, since: str, **options:
     wanted = make_page_filter(tag, folder, since)
     store = _load_pages(options)[1]
     found = list(filter(wanted, store.pages))
-    print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in found]), format)
+    streams.print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in found]), format)
     streams.print_remark(format_count(len(found), "page") if store.pages else _NO_PAGES)
 
 
@@ -93,7 +92,7 @@ def show_page(slug: str, format: str, **options: Any) -> None:
     collection = catalogue.PageCollection(store, load_catalogue(options))
     page = collection.require(slug)
     detail = catalogue.make_page_detail(collection, page, decode_page_body(project.tree.read(page.path), page.path))
-    print_detail(detail, make_page_blocks(detail), format)
+    streams.print_detail(detail, make_page_blocks(detail), format)
 
 
 @pages.command("check")

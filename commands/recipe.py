@@ -23,7 +23,6 @@ from duvet.console.options import (
     add_variable_options,
 )
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
-from duvet.console.streams import print_detail, print_list
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports.cells import encode_json, escape_cell
 from duvet.reports.detail import Block, FactsBlock, TitleBlock
@@ -130,7 +129,7 @@ def list_recipes(format: str | None) -> None:
         for one in recipes
         if one.workflow
     ]
-    print_list(Listing(_COLUMNS, rows), format)
+    streams.print_list(Listing(_COLUMNS, rows), format)
     print_problems(problem for one in recipes for problem in one.problems)
     if invalid := [one.path for one in recipes if not one.workflow]:
         streams.print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
@@ -245,7 +244,7 @@ def run(name: str, variables: tuple[str, ...], given: str | None, dry_run: bool,
         if plan.vars:
             facts = FactsBlock([(name, _encode(value)) for name, value in plan.vars.items()])
             blocks += [TitleBlock("Variables", rank=2), facts]
-        print_detail(plan, blocks, format)
+        streams.print_detail(plan, blocks, format)
         return
     tool = application.tools.registry.require(records.RECIPE_TOOL)
     try:

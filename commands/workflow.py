@@ -24,7 +24,6 @@ from duvet.console.options import (
     add_variable_options,
 )
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
-from duvet.console.streams import print_list
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.cells import encode_json
 from duvet.reports.tables import Column, Listing
@@ -73,7 +72,7 @@ def list_workflows(format: str | None, **options: Any) -> None:
         {"name": one.name, "description": one.description, "variables": list(one.variables), "steps": len(one.steps)}
         for one in workflows.values()
     ]
-    print_list(Listing(_COLUMNS, rows), format)
+    streams.print_list(Listing(_COLUMNS, rows), format)
     if not rows:
         streams.print_remark("0 workflows; `duvet help workflows` shows how to define one")
 

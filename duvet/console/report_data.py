@@ -21,7 +21,7 @@ from duvet.reports.html.anchors import CommentStyle, ReportData
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import Finished, GateResult
 from duvet.tree.files import FolderMembership
-from duvet.tree.git import GitCommand, GitRepository
+from duvet.tree.git_repository import GitRepository
 from duvet.tree.recorder import FileChangedError, RecordedTree
 from duvet.version import VERSION
 
@@ -190,6 +190,8 @@ def _compare_with_commit(project: Project, commit: str, snapshot: Callable[[], b
     path = project.snapshot_path
     if path is None or not commit:
         return None
+    from duvet.tree.git import GitCommand
+
     # In a git hook, the variables of git may name another repository.
     environ = {name: value for name, value in current_settings().environ.items() if not name.startswith("GIT_")}
     try:

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.project.project import Project
-from duvet.tree.git import GitCommand, GitRepository
+from duvet.tree.git import GitCommand
+from duvet.tree.git_repository import GitRepository
 
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
 _COMMIT = b"\x01"  # The beginning of a commit's line in the log.

@@ -13,7 +13,6 @@ from duvet.llm.records import ModelRequest, shorten_to_line, strip_invisible
 from duvet.llm.router import StaticRouter
 from duvet.model import Specification
 from duvet.queries import records, search
-from duvet.queries.search import SearchQuery, find_hits
 from duvet.templates import ASK_TEMPLATE, environment
 from duvet.text import collapse_whitespace, make_text_id
 from duvet.trace.catalogue import Catalogue, RequirementCard, SpecificationCard
@@ -146,7 +145,9 @@ class ProjectRetriever(Struct, frozen=True):
         ##= man/spec/ask.md#answers
         ##% As sources, `duvet ask` MUST send the model up to about 3,000 tokens of the requirements that `duvet search`
         ##% finds, their sections and the code that cites them.
-        found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
+        found = search.find_hits(self.catalogue, search.SearchQuery(question), self.index, self.files).indexes[
+            :_REQUIREMENTS
+        ]
         cards = [self.catalogue.requirements[index] for index in found]
         rows = [records.make_requirement_row(self.catalogue, card) for card in cards]
         requirements = [

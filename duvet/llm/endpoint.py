@@ -13,7 +13,6 @@ from msgspec import DecodeError, Struct, json
 
 from duvet import http_client
 from duvet.config import service_tables
-from duvet.config.service_tables import Secret
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
 from duvet.text import format_count
@@ -39,7 +38,9 @@ KEY_VARIABLES = {
 }
 
 
-def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> Secret | None:
+def find_provider_key(
+    section: service_tables.ProviderSection, environ: Mapping[str, str]
+) -> service_tables.Secret | None:
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -47,7 +48,7 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
         ##% Anthropic, unless the `apiKey` of another provider names the variable.
         text = environ.get(KEY_VARIABLES[section.kind])
     text = (text or "").strip()
-    return Secret(text) if text else None
+    return service_tables.Secret(text) if text else None
 
 
 def is_default_provider(section: service_tables.ProviderSection) -> bool:
@@ -58,7 +59,7 @@ def is_default_provider(section: service_tables.ProviderSection) -> bool:
 class Endpoint(Struct, frozen=True):
     name: str
     base: str
-    key: Secret | None
+    key: service_tables.Secret | None
     timeout: float
     retries: int
 
@@ -85,7 +86,7 @@ class Endpoint(Struct, frozen=True):
         return re.sub(pattern, HIDDEN_KEY, strip_invisible(self.mask_key(text)), flags=re.IGNORECASE)
 
 
-def make_endpoint(name: str, section: service_tables.ProviderSection, key: Secret | None) -> Endpoint:
+def make_endpoint(name: str, section: service_tables.ProviderSection, key: service_tables.Secret | None) -> Endpoint:
     base = (section.base_url or DEFAULT_URLS[section.kind]).rstrip("/")
     parts = http_client.parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.

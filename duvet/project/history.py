@@ -11,7 +11,8 @@ from duvet.model import Annotation, Specification
 from duvet.specs.locator import format_locator
 from duvet.text import find_line_index, line_starts, load_rapidfuzz
 from duvet.tree.files import DiskTree, MemoryTree, Tree
-from duvet.tree.git import GitCommand, GitObjects, GitRepository
+from duvet.tree.git import GitCommand, GitObjects
+from duvet.tree.git_repository import GitRepository
 from duvet.tree.recorder import RecordedTree
 
 if TYPE_CHECKING:

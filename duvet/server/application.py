@@ -25,8 +25,6 @@ from duvet.model import Problem, Severity
 from duvet.server.log import EventLevel, ServerLog
 from duvet.store.location import KnowledgeSettings, find_store_paths
 from duvet.tools import arguments, call_context, packs, plugins, tool
-from duvet.tools.packs import KNOWLEDGE, PAGES, TRACE
-from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import SHELL_SOURCE, EnabledPack, Pack, Scope, Tool
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
@@ -158,7 +156,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
 
 def has_trace(service: Service) -> bool:
-    pack = service.config.tool_packs.get(TRACE.name)
+    pack = service.config.tool_packs.get(packs.TRACE.name)
     return pack is None or pack.enabled
 
 
@@ -186,9 +184,9 @@ def _limit_to_pages(service: Service) -> Service:
         name: replace(pack, path=os.path.normpath(os.path.join(folder, pack.path))) if pack.path and folder else pack
         for name, pack in config.tool_packs.items()
     }
-    tool_packs[TRACE.name] = PackSection(enabled=False)
+    tool_packs[packs.TRACE.name] = PackSection(enabled=False)
     config = replace(config, pages=pages, tool_packs=tool_packs)
-    return replace(service, config=config, packs=config.packs((PAGES.name,)))
+    return replace(service, config=config, packs=config.packs((packs.PAGES.name,)))
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
@@ -234,8 +232,8 @@ class Application:
         from duvet.server.messages import load_instructions, render_instructions
 
         tokens = None if self.gateway_connection is None else self.gateway_connection.gateway.tokens
-        pack_files = (stamp_file(pack.path) for pack in self.service.config.tool_packs.values() if pack.path)
-        stamps = (*find_entry_point_stamps(sys.path), *pack_files)
+        pack_files = (plugins.stamp_file(pack.path) for pack in self.service.config.tool_packs.values() if pack.path)
+        stamps = (*plugins.find_entry_point_stamps(sys.path), *pack_files)
         key = make_cache_key((self.service.packs, self.service.config, self.settings.packs, stamps, tokens))
         return load_instructions(
             key, lambda: render_instructions(self.service.config.server, self.tools.registry), self.settings.blobs
@@ -406,7 +404,7 @@ class Application:
         closers: list[CloseCallback] = [self._close_http]
         if self.gateway_connection is not None:
             closers.append(self.gateway_connection.aclose)
-        elif any(pack.name == KNOWLEDGE.name for pack in self.tools.registry.every_pack):
+        elif any(pack.name == packs.KNOWLEDGE.name for pack in self.tools.registry.every_pack):
             closers.append(partial(call_context.run_blocking, self.knowledge.close, abandon=True))
             makers |= {
                 tool.KNOWLEDGE_SERVICE: lambda: self.knowledge,
@@ -454,7 +452,7 @@ class Application:
             await self.http.aclose()
 
     async def _write_audit(self, audit: type[AuditLog], call: CallRecord) -> None:
-        if call.pack != KNOWLEDGE.name or self.gateway_connection is not None:
+        if call.pack != packs.KNOWLEDGE.name or self.gateway_connection is not None:
             return
 
         def log_entry(entry: AuditEntry) -> None:
@@ -608,7 +606,7 @@ class ToolSelection:
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
     def is_relevant(self, pack: str) -> bool:
-        if pack != PAGES.name:
+        if pack != packs.PAGES.name:
             return False
         from duvet.knowledge.pages.files import load_page_patterns
 

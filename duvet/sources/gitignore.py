@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from duvet.errors import DuvetError
 from duvet.tree.files import Tree
-from duvet.tree.git import GitRepository
+from duvet.tree.git_repository import GitRepository
 
 IgnoreRule = Callable[[str], bool | None]
 """Returns whether a `.gitignore` ignores a path in its folder; None if no line matches. Folders end with a slash."""

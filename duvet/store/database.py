@@ -17,7 +17,6 @@ from msgspec import DecodeError, Struct, msgpack
 
 from duvet.errors import DuvetError
 from duvet.store import records
-from duvet.store.records import NodeLabel, Relation
 
 if TYPE_CHECKING:
     import sqlite3
@@ -306,12 +305,12 @@ SHADOWS = frozenset({"found_data", "found_idx", "found_config", "found_docsize"}
 
 # The order of labels and relations is part of the schema.
 _LABELS = (
-    NodeLabel.SUBSYSTEM, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.DESIGN_DOC, NodeLabel.CONFIG_FILE,
-    NodeLabel.ARTIFACT, NodeLabel.SPECIFICATION, NodeLabel.SECTION, NodeLabel.REQUIREMENT,
+    records.NodeLabel.SUBSYSTEM, records.NodeLabel.SOURCE_FILE, records.NodeLabel.TEST_CASE, records.NodeLabel.DESIGN_DOC, records.NodeLabel.CONFIG_FILE,
+    records.NodeLabel.ARTIFACT, records.NodeLabel.SPECIFICATION, records.NodeLabel.SECTION, records.NodeLabel.REQUIREMENT,
 )  # fmt: skip
 _RELATIONS = (
-    Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES, Relation.DEPENDS_ON, Relation.LINKS_TO, Relation.CITES,
-    Relation.PART_OF, Relation.WRITTEN_IN,
+    records.Relation.BELONGS_TO, records.Relation.DESCRIBES, records.Relation.VALIDATES, records.Relation.DEPENDS_ON, records.Relation.LINKS_TO, records.Relation.CITES,
+    records.Relation.PART_OF, records.Relation.WRITTEN_IN,
 )  # fmt: skip
 LABEL_NUMBERS: Final = {label: number for number, label in enumerate(_LABELS, 1)}
 LABEL_OF: Final = {number: label for label, number in LABEL_NUMBERS.items()}

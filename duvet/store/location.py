@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from duvet import errors, text
 from duvet.config.service_tables import IngestRule, SearchSection, StoreSection
-from duvet.errors import OutputError, describe_os_error
 from duvet.store import database as db, sqlite
 from duvet.tree.outputs import store_file
 
@@ -83,8 +82,8 @@ def make_store_folder(path: str, *names: str) -> None:
         if known[:1] == [own] and (missing := [line for line in wanted if line not in known]):
             store_file(ignore, b"".join(line + b"\n" for line in [*known, *missing]))
     except OSError as error:
-        raise db.StoreError(describe_os_error(error), path=folder, hint=hint) from error
-    except OutputError as error:
+        raise db.StoreError(errors.describe_os_error(error), path=folder, hint=hint) from error
+    except errors.OutputError as error:
         raise db.StoreError(error.message, path=error.path, hint=hint) from error
 
 
@@ -191,7 +190,9 @@ def replace_store(path: str, new: str) -> None:
                 os.remove(file)
         os.replace(new, path)
     except OSError as error:
-        raise db.StoreError(describe_os_error(error), path=path, hint="check the permissions of the folder") from error
+        raise db.StoreError(
+            errors.describe_os_error(error), path=path, hint="check the permissions of the folder"
+        ) from error
 
 
 FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"

@@ -13,7 +13,6 @@ from itertools import accumulate, chain, islice
 from math import log
 
 from duvet.store import database as db, records, tables
-from duvet.store.records import decode_count, encode_text
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
@@ -141,7 +140,7 @@ class ChunkSearch(tables.StoreTables):
             expressions = _list_any_expressions(counts, _CANDIDATES if among is None else _FILTERED_CANDIDATES)
         for matching, times in expressions:
             rows = self.database.read_each(
-                lambda row: (decode_count(row[0]), records.decode_time(row[1]) or 0.0),
+                lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
                 _BEST.format(" AND +rowid IN (SELECT value FROM json_each(?))" if listed else ""),
                 matching,
                 *listed,
@@ -168,7 +167,7 @@ class ChunkSearch(tables.StoreTables):
         self._settle()
         numbers = _select(self._find_marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
-            lambda row: (decode_count(row[0]), tables.decode_symbol_name(*row[1:])), _DECLARED, numbers
+            lambda row: (records.decode_count(row[0]), tables.decode_symbol_name(*row[1:])), _DECLARED, numbers
         )
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers
@@ -182,7 +181,7 @@ class ChunkSearch(tables.StoreTables):
         query, found = fold_name(path), set[int]()
         numbers = self._find_marked_chunks(_FILE_MARK, path.rpartition("/")[2])
         for number, known in self.database.read_many(
-            lambda row: (decode_count(row[0]), fold_name(records.decode_text(row[1]))), _PATHS, numbers
+            lambda row: (records.decode_count(row[0]), fold_name(records.decode_text(row[1]))), _PATHS, numbers
         ):
             folder, _, name = known.rpartition("/")
             spellings = (f"/{known}", f"/{folder}/{_strip_ending(name)}")
@@ -231,7 +230,7 @@ class ChunkSearch(tables.StoreTables):
         if filters.subsystems:
             names = _fold(filters.subsystems)
             subsystems = self.database.read(
-                lambda row: (decode_count(row[0]), [*map(records.decode_text, row[1:])]),
+                lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
                 "SELECT id, key, name FROM node WHERE label = ?",
                 db.LABEL_NUMBERS[records.NodeLabel.SUBSYSTEM],
             )
@@ -290,11 +289,11 @@ def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
 
 
 def _fold(names: Iterable[str]) -> list[object]:
-    return [*dict.fromkeys(encode_text(fold_name(name)) for name in names)]
+    return [*dict.fromkeys(records.encode_text(fold_name(name)) for name in names)]
 
 
 def _decode_number(row: db.DatabaseRow) -> int:
-    return decode_count(*row)
+    return records.decode_count(*row)
 
 
 def _select(numbers: Iterable[int], allowed: Sequence[int] | None) -> list[int]:
@@ -358,7 +357,7 @@ class Store(ChunkSearch):
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
-        name = None if profile is None else encode_text(profile)
+        name = None if profile is None else records.encode_text(profile)
         return self.database.read(
             lambda row: records.unpack_record(records.decode_bytes(*row), records.IngestRun), query, name, name, limit
         )
@@ -483,7 +482,7 @@ class StoreWriter:
 
     def put_run(self, run: records.IngestRun) -> None:
         with self._part(changes=False) as database:
-            values = encode_text(run.profile), records.pack_record(run)
+            values = records.encode_text(run.profile), records.pack_record(run)
             database.run("INSERT INTO run(profile, data) VALUES (?, ?)", *values)
             database.run("DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - ?", _KEPT_RUNS)
 
@@ -512,9 +511,9 @@ class StoreWriter:
 
     def _find(self, path: str) -> tuple[int, range] | None:
         return self.database.read_one(
-            lambda row: (decode_count(row[0]), records.decode_piece_range(*row[1:])),
+            lambda row: (records.decode_count(row[0]), records.decode_piece_range(*row[1:])),
             "SELECT id, first, count FROM artifact WHERE path = ?",
-            encode_text(path),
+            records.encode_text(path),
         )
 
     def _forget(self, path: str) -> None:
@@ -547,32 +546,32 @@ class StoreWriter:
 
 def _encode_artifact(artifact: records.Artifact) -> tuple[object, ...]:
     return (
-        encode_text(artifact.path),
+        records.encode_text(artifact.path),
         artifact.kind.value,
-        encode_text(artifact.subsystem),
-        encode_text(artifact.criticality),
-        encode_text(artifact.namespace),
+        records.encode_text(artifact.subsystem),
+        records.encode_text(artifact.criticality),
+        records.encode_text(artifact.namespace),
         records.pack_record(artifact.tags) if artifact.tags else None,
         records.encode_hex(artifact.digest),
         records.encode_hex(artifact.git_commit),
         artifact.git_timestamp,
-        encode_text(artifact.skipped),
+        records.encode_text(artifact.skipped),
     )
 
 
 def _encode_traits(artifact: records.Artifact, id: int) -> list[tuple[object, ...]]:
     own = ((db.Trait.SUBSYSTEM, artifact.subsystem), (db.Trait.NAMESPACE, artifact.namespace))
     traits = (*(one for one in own if one[1]), *((db.Trait.TAG, tag) for tag in artifact.tags))
-    return [(trait, encode_text(fold_name(value)), id) for trait, value in traits]
+    return [(trait, records.encode_text(fold_name(value)), id) for trait, value in traits]
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
     # Names that follow from the qualified name are not stored.
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
-        None if symbol.name == qualified.rpartition(".")[2] else encode_text(symbol.name),
-        encode_text(qualified),
-        None if folded == qualified else encode_text(folded),
+        None if symbol.name == qualified.rpartition(".")[2] else records.encode_text(symbol.name),
+        records.encode_text(qualified),
+        None if folded == qualified else records.encode_text(folded),
         records.encode_word(symbol.kind.lower()),
         records.encode_word(symbol.language.lower()),
         symbol.line_start,

@@ -19,7 +19,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from duvet import errors, model
-from duvet.errors import DuvetError
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
 from duvet.knowledge.pages.front_matter import MAX_TAG_LENGTH, PageFrontMatter, find_body_start, read_front_matter
@@ -119,7 +118,9 @@ def wants_symbols(wanted: bool | None) -> bool:
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
     is_installed = all(find_spec(package) is not None for package in packages)
     if wanted and not is_installed:
-        raise DuvetError("`ingest.symbols` requires the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'")
+        raise errors.DuvetError(
+            "`ingest.symbols` requires the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'"
+        )
     return is_installed
 
 

@@ -12,7 +12,6 @@ from duvet.config.languages import TEST_FOLDERS, find_test_glob
 from duvet.config.service_tables import IngestRule
 from duvet.model import Place, Problem, Severity, sort_problems
 from duvet.sources import gitignore, glob
-from duvet.sources.gitignore import DefaultExcludes
 from duvet.store.location import is_backup
 from duvet.store.records import FileKind
 from duvet.tree.files import OWN_FOLDERS, TreeEntry, is_folder
@@ -115,7 +114,7 @@ def find_ingest_files(
     includes = _match_patterns("include", () if "**" in rule.include else rule.include)
     excludes = _match_patterns("exclude", rule.exclude)
     ignores = gitignore.IgnoredPaths(project.tree, project.root).hides
-    defaults = DefaultExcludes(rule.include)
+    defaults = gitignore.DefaultExcludes(rule.include)
     paths: list[str] = []
     problems: list[Problem] = []
     # An explicit stack, because a tree may be deeper than Python's recursion limit.

@@ -30,7 +30,6 @@ from duvet.queries.embeddings import DummyEmbedder, Embedder, find_chunk_embedde
 from duvet.store import location, records as stored
 from duvet.store.database import StoreBusyError
 from duvet.store.sqlite import Store, StoreWriter
-from duvet.text import format_count
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 _MAX_NAME = 80
@@ -341,13 +340,13 @@ class _Run(Struct):
             self.problems.append(
                 ingest_files.make_warning(f"using file times because commit times are unavailable: {times.fault}")
             )
-        progress.end(f"Found {format_count(len(paths), 'file')}")
+        progress.end(f"Found {text.format_count(len(paths), 'file')}")
         known = records if version == self.reader_version else {}
         files = FileChanges(before, known, self.reader, subsystems, times, writing)
         with progress.counted("Reading files", len(paths)) as counted:
             files.update(paths, counted)
         self.problems += (*files.problems, *subsystems.find_unknown())
-        progress.end(f"Read {format_count(len(files.added) + len(files.changed), 'new or changed file')}")
+        progress.end(f"Read {text.format_count(len(files.added) + len(files.changed), 'new or changed file')}")
         return files
 
     def make_outcome(self, files: FileChanges) -> IngestOutcome:
@@ -505,7 +504,7 @@ def _update_vectors(
             counted.advance(done)
     if known is not None:
         writing.keep(_SENTENCES_KEY, _pack(dict([*known.items()][-2 * total :])))
-    progress.end(f"Computed {format_count(count, 'vector')}")
+    progress.end(f"Computed {text.format_count(count, 'vector')}")
 
 
 def _sample_texts(store: Store, artifacts: Sequence[stored.Artifact], total: int) -> Iterator[str]:

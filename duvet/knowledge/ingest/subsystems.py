@@ -18,7 +18,6 @@ from duvet import errors, model, rules
 from duvet.config import check, document_formats
 from duvet.config.document import DataDocument, DocumentError, DocumentLocation
 from duvet.knowledge.ingest.files import detect_kind, make_warning
-from duvet.model import sort_problems
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
 from duvet.text import quote_text, suggest_nearest
@@ -332,7 +331,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
 
 
 def _raise_any(problems: Iterable[model.Problem]) -> None:
-    if found := sort_problems(problems):
+    if found := model.sort_problems(problems):
         raise errors.ProblemsError(found)
 
 

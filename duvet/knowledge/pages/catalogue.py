@@ -14,23 +14,11 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from duvet import errors, model, rules
 from duvet.knowledge.git_dates import FirstCommitDates, find_birth_time, find_first_commits
+from duvet.knowledge.pages import page as reader
 from duvet.knowledge.pages.files import PageFiles, find_page_files
 from duvet.knowledge.pages.front_matter import normalise_slug
 from duvet.knowledge.pages.links import REQUIREMENT_PREFIX, LinkSyntax, PageLink, has_heading
-from duvet.knowledge.pages.page import (
-    LinkResolver,
-    LinkTargets,
-    Page,
-    PageReference,
-    PageReferenceFinder,
-    ParsedPage,
-    find_slug_fault,
-    is_requirement_id,
-    make_name,
-    make_slug,
-    make_slug_problem,
-    read_page,
-)
+from duvet.knowledge.pages.page import Page, PageReference, ParsedPage
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
@@ -53,7 +41,7 @@ class PageStore(Struct, frozen=True):
     dates: FirstCommitDates
     births: dict[str, float]  # The birth times of files without another date.
     read_paths: frozenset[str]  # Files that were read.
-    resolver: LinkResolver
+    resolver: reader.LinkResolver
     folders: frozenset[str]  # Folders that links lead to.
 
 
@@ -79,9 +67,9 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         ##= man/spec/pages.md#files
         ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder
         ##% without `.md`.
-        slug = parsed.slug or make_slug(path, files.prefixes[path])
-        if fault := find_slug_fault(slug):
-            problems.append(make_slug_problem(slug, fault, path))
+        slug = parsed.slug or reader.make_slug(path, files.prefixes[path])
+        if fault := reader.find_slug_fault(slug):
+            problems.append(reader.make_slug_problem(slug, fault, path))
         elif slug in pages:
             for one, other in ((path, pages[slug].path), (pages[slug].path, path)):
                 message = f"the slug `{slug}` is already used by {other}"
@@ -102,18 +90,18 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             ##= man/spec/pages.md#files
             ##% The title of a page MUST be the title in its front matter, or else a heading of level 1 that opens its
             ##% text, or else the name of its file.
-            title = parsed.title or make_name(path)
+            title = parsed.title or reader.make_name(path)
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, content=parsed)
     ordered = tuple(sorted(pages.values(), key=lambda page: (-page.created, page.slug)))
     linked, folders = _find_linked_files(project.tree, ordered, {*files.prefixes, *files.others})
-    targets = LinkTargets(
+    targets = reader.LinkTargets(
         {page.path: files.prefixes[page.path] for page in ordered},
         files.others,
         {page.slug: page.path for page in ordered if page.content.slug},
         tuple((alias, page.path) for page in ordered for alias in page.content.aliases),
         frozenset(linked),
     )
-    resolver = earlier.resolver if earlier and earlier.resolver.targets == targets else LinkResolver(targets)
+    resolver = earlier.resolver if earlier and earlier.resolver.targets == targets else reader.LinkResolver(targets)
     return PageStore(files, ordered, tuple(problems), rows, dates, births, read_paths, resolver, folders)
 
 
@@ -145,7 +133,7 @@ def _read_rows(project: Project, paths: Sequence[str], earlier: _Rows) -> tuple[
 
     def read(path: str) -> ParsedPage:
         read_paths.append(path)
-        return read_page(tree, path)
+        return reader.read_page(tree, path)
 
     rows: _Rows = {}
     for path in paths if earlier else ():
@@ -199,7 +187,7 @@ class PageCollection:
         self.store = store
         self.pages = store.pages
         self.by_slug = {page.slug: page for page in store.pages}
-        self.references = PageReferenceFinder(catalogue)
+        self.references = reader.PageReferenceFinder(catalogue)
         self._by_path = {page.path: page for page in store.pages}
 
     def require(self, slug: str) -> Page:
@@ -229,7 +217,7 @@ class PageCollection:
         if self.find_target(source, link):
             return LinkKind.PAGE
         if link.syntax is LinkSyntax.WIKI:
-            if is_requirement_id(link.target) or self.find_reference(source, link):
+            if reader.is_requirement_id(link.target) or self.find_reference(source, link):
                 return LinkKind.REQUIREMENT
             if self.references.specification(link.target) is not None:
                 return LinkKind.MISSING
@@ -439,7 +427,7 @@ def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -
         noun, known = ("block", ()) if heading.startswith("^") else ("heading", target.content.headings)
         message = f"`{target.slug}` has no {noun} `{heading}`"
         hint = suggest_nearest(shorten_text(heading), known) or f"link to an existing {noun}"
-    elif is_wiki and is_requirement_id(link.target):
+    elif is_wiki and reader.is_requirement_id(link.target):
         message = f"link to unknown requirement `{link.written}`"
         hint = (
             f"after `{REQUIREMENT_PREFIX}`, write the name of one requirement or at least the first 4 digits of its id"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, ne
 from typing import TYPE_CHECKING, Any
@@ -62,9 +62,7 @@ def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
 
 
 def have_pages_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
-    from duvet.tools.pages import load_page_collection
-
-    if not before.has_read(load_page_collection):
+    if not before.has_read(_import_loader()):
         return False
     old, new = ([(page.slug, page.title) for page in _load_pages(one).pages] for one in (before, after))
     return old != new
@@ -75,9 +73,13 @@ def complete_slug(context: ProjectSnapshot, prefix: str) -> Sequence[str]:
 
 
 def _load_pages(context: ProjectSnapshot) -> PageCollection:
+    return context.read(_import_loader())
+
+
+def _import_loader() -> Callable[[ProjectSnapshot], PageCollection]:
     from duvet.tools.pages import load_page_collection
 
-    return context.read(load_page_collection)
+    return load_page_collection
 
 
 MIME_TYPE = "application/json"

@@ -14,7 +14,6 @@ from duvet.store.database import StoreDamagedError, StoreError, StoreMissingErro
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
 from duvet.tools.call_context import CallContext, get_loop_limiter, run_blocking
-from duvet.tools.tool import MAX_PAGE_BYTES, take_fitting_rows
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
@@ -82,13 +81,17 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
-    return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
+    return (
+        tuple(tool.take_fitting_rows(found, tool.MAX_PAGE_BYTES // share, least=1))
+        if face == tool.MCP_SOURCE
+        else found
+    )
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
     """The budget is in bytes; None means no limit."""
-    return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
+    return tool.MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 
 def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]:
-    return rows if most is None else list(take_fitting_rows(rows, most, least=1))
+    return rows if most is None else list(tool.take_fitting_rows(rows, most, least=1))

@@ -11,7 +11,6 @@ from msgspec import Meta, Struct, convert, json, structs
 
 from duvet import errors
 from duvet.queries import details, gaps, records, references, search
-from duvet.queries.details import RequirementDetail
 from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.context import ProjectSnapshot
@@ -141,7 +140,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     """Return everything about a requirement: text, level, state with its reason, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference, references.RequirementRef))
     found = details.make_detail(context.read_citations(), context.project.specification, requirement)
-    assert isinstance(found, RequirementDetail)
+    assert isinstance(found, details.RequirementDetail)
     count = len(found.citations)
     values = {
         **structs.asdict(found),

@@ -13,7 +13,8 @@ from duvet.errors import DuvetError
 from duvet.project.project import Options, Project
 from duvet.specs.library import Policy
 from duvet.tree.files import DiskTree, MemoryTree, Tree, is_folder
-from duvet.tree.git import GitRepository, GitRevisions, GitTree
+from duvet.tree.git import GitRevisions, GitTree
+from duvet.tree.git_repository import GitRepository
 from tests.cli.sample_project import KETTLE, make
 from tests.histories import ENVIRON, commit, git, history
 
