@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Run, failed, files, runner
+from tests.cli.command import Run, play, runner
 from tests.cli.sample_project import CONFIG, HALF, SOURCE, make
 from tests.cli.watch_process import Watch
 from tests.edits import save_by_rename
@@ -153,39 +154,31 @@ def list_opened(browser: Path) -> list[str]:
     return [line.replace(browser.parent.as_uri(), "<test>") for line in lines]
 
 
-def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Path) -> None:
-    environ = {"BROWSER": str(browser)}
-    assert duvet("report").code == 0
-    assert list_opened(browser) == []
-    again = duvet("report", "--open", environ=environ)
-    assert "nothing has changed" in again.err
-    assert duvet("--no-cache", "report", "--open", environ=environ).code == 0
-    usual = f"<test>/kettle/{PAGE}"
-    assert list_opened(browser) == [usual] * 2
-    # Another file, and a run that fails.
-    done = duvet("report", "--html", "a page#1.html", "--open", environ=environ)
-    assert (done.code, list_opened(browser)[2:]) == (0, ["<test>/kettle/a%20page%231.html"])
-    (kettle / "src/a.rs").write_text("//= spec.md#heating\n//# It is cold.\n")
-    assert (duvet("report", "--open", environ=environ).code, list_opened(browser)[3:]) == (1, [usual])
+OPEN, NO_BROWSER = "$ BROWSER=../browser duvet -q report --open", "PATH=${PATH%%:*} duvet -q report --open"
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "opened": (
+        *("-q report", "$ ls ..", "$ BROWSER=../browser duvet report --open", f"{OPEN} --no-cache"),
+        # Another file, and a run that fails.
+        *(f"{OPEN} --html 'a page#1.html'", {"src/a.rs": "//= spec.md#heating\n//# It is cold.\n"}, OPEN),
+        "$ cat ../shown",
+    ),
+    "not opened": (
+        *({".duvet/config.toml": CONFIG + "[report.html]\nenabled = false\n"}, OPEN, f"{OPEN} --html - >out"),
+        *({".duvet/config.toml": CONFIG}, f"$ BROWSER=/no/browser {NO_BROWSER}"),
+        *(f'$ BROWSER="/no/browser \'of mine %s" {NO_BROWSER}', f"$ rm {PAGE}; mkdir {PAGE}", OPEN, "$ ls .."),
+    ),
+    "standard output": (
+        "$ duvet report --html page.html 2>err; duvet report --html - 2>>err | cmp - page.html; grep cover err",
+        f"$ cmp page.html {PAGE}; duvet -q report --html - | cmp - page.html",
+    ),
+}
 
 
-def test_no_html_report_to_open_and_no_browser_are_errors(kettle: Path, duvet: Run, browser: Path) -> None:
-    environ = {"BROWSER": str(browser)}
-    (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
-    hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-    for options in ((), ("--html", "-")):
-        done = duvet("report", "--open", *options, environ=environ)
-        assert (done.code, done.err.endswith(failed("no HTML report to open", hint=hint).err)) == (1, True)
-    (kettle / ".duvet/config.toml").write_text(CONFIG)
-    hint = "open the file yourself, or set the environment variable BROWSER to a browser"
-    for name in ("/no/browser", "/no/browser 'of mine %s"):
-        done = duvet("report", "--open", environ={"BROWSER": name, "PATH": "/nowhere"})
-        assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
-    (kettle / PAGE).unlink()
-    (kettle / PAGE).mkdir()
-    done = duvet("report", "--open", environ=environ)
-    assert (done.code, list_opened(browser)) == (1, [])
-    assert "can't write this file" in done.err and "no HTML report to open" not in done.err
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.usefixtures("browser")
+def test_opened_pages(name: str, kettle: Path, duvet: Run, gold: Snapshot) -> None:
+    told = play(duvet, kettle, *SCENARIOS[name]).replace(kettle.parent.as_uri(), "file://<above>")
+    gold.assert_match(told, f"{name.replace(' ', '_')}.txt")
 
 
 @pytest.mark.parametrize(
@@ -202,12 +195,3 @@ def test_the_html_report_is_opened_once_while_it_follows_changes(
     watched.until()
     watched.interrupted()
     assert list_opened(browser) == [f"<test>/kettle/{PAGE}"]
-
-
-def test_the_page_on_standard_output(kettle: Path, duvet: Run) -> None:
-    plain = duvet("report", "--html", "page.html")
-    done = duvet("report", "--html", "-")
-    assert done.code == plain.code == 0
-    assert done.out.encode() == files(kettle)["page.html"] == files(kettle)[PAGE]
-    assert done.err.splitlines()[-1] == plain.err.splitlines()[-1]
-    assert duvet("report", "--html", "-").out == done.out
