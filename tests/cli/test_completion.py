@@ -1,6 +1,7 @@
 import os
 import pty
 import select
+import shlex
 import shutil
 import subprocess
 from contextlib import suppress
@@ -9,10 +10,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.project.project import Project
-from duvet.trace.catalogue import SHORT_ID_DIGITS
 from tests import zygote
-from tests.cli.command import Done, Run, environment, files, run, shell
+from tests.cli.command import Done, Run, environment, play, run, shell
 from tests.cli.sample_project import make
 from tests.unit.specs.download_server import LONGEST
 
@@ -92,57 +91,31 @@ QUESTIONS = (
     *("fish report --json x", "zsh nothing x", "zsh validate --explain duv05", "fish prioritize --prompt w"),
     *("powershell rep", " rep"),
 )
+INVALID = ("", "COMP_WORDS='duvet x'", "COMP_WORDS='duvet x' COMP_CWORD=y", "COMP_WORDS= COMP_CWORD=9")
+GONE = "COMP_WORDS='duvet -C /nowhere uncited --spec' COMP_CWORD=5"
+RED = {"spec.md": "# Kett\x1b[31mle\n\n## Heating\n\nThe kettle MUST boil water.\n"}
 
 
-def test_answers_to_shells(duvet: Run, gold: Snapshot) -> None:
+def ask(line: str) -> str:
+    """Return a line for the shell that asks a question."""
+    return "$ " + " ".join(f"{name}={shlex.quote(value)}" for name, value in asked(*line.split(" ")).items()) + " duvet"
+
+
+SPEC, SECTION = ask("zsh uncited --spec "), ask("bash -C kettle uncited --section ")
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "shells": tuple(map(ask, QUESTIONS)),
+    "invalid": tuple(f"$ _DUVET_COMPLETE=bash_complete {words} duvet" for words in (*INVALID, GONE)),
+    "cache": (SPEC, "$ ls .duvet", "-q uncited", {"spec.md": "# Pot\n"}, SPEC),
+    "references": ("-q uncited", *(ask(f"bash show {word}") for word in ('""', "5d4d", "src/"))),
+    "elsewhere": ("-q uncited", f"$ cd ..; {SECTION[2:]}", RED, "-q uncited", SPEC),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_answers_to_shells(name: str, kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of specifications, sections and requirements only from the cache.
-    told = []
-    for line in QUESTIONS:
-        done = duvet(environ=asked(*line.split(" ")))
-        assert (done.code, done.err) == (0, "")
-        told.append(f"{line}\n{done.out}")
-    gold.assert_match("\n".join(told), "shells.txt")
-
-
-def test_invalid_questions_get_no_answer(duvet: Run) -> None:
-    words = "duvet -C /nowhere uncited --spec"
-    for line, number in (("", ""), ("duvet x", ""), ("duvet x", "y"), ("", "9"), (words, "5")):
-        environ = {"COMP_WORDS": line, "COMP_CWORD": number}
-        kept = {name: value for name, value in environ.items() if value or (name == "COMP_WORDS" and number)}
-        done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **kept})
-        assert (done.code, done.err) == (0, "")
-
-
-def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
-    question = asked("zsh", "uncited", "--spec", "s")
-    before = files(kettle)
-    assert duvet(environ=question).out == ""
-    duvet("uncited")
-    make(kettle, {"spec.md": "# Pot\n"})
-    assert duvet(environ=question).out == "plain\nspec\nKettle\n"
-    assert files(kettle).keys() == before.keys()
-
-
-def test_references_are_completed(kettle: Path, duvet: Run) -> None:
-    duvet("uncited")
-    ids = [id[:SHORT_ID_DIGITS] for id in Project(str(kettle)).catalogue.ids]
-    answers = {word: duvet(environ=asked("bash", "show", word)).out.split() for word in ('""', ids[0][:4], "src/")}
-    assert answers == {
-        '""': ["plain,spec", *(f"plain,{id}" for id in ids)],
-        ids[0][:4]: [f"plain,{ids[0]}"],
-        "src/": ["file,src/"],
-    }
-
-
-def test_names_of_another_folder_and_control_characters(kettle: Path, tmp_path: Path, duvet: Run) -> None:
-    duvet("uncited")
-    done = duvet(environ=asked("bash", "-C", "kettle", "uncited", "--section", ""), cwd=tmp_path)
-    assert done == Done(0, "plain,kettle\nplain,heating\nplain,pouring\n", "")
-    make(kettle, {"spec.md": "# Kett\x1b[31mle\n\n## Heating\n\nThe kettle MUST boil water.\n"})
-    duvet("uncited")
-    done = duvet(environ=asked("zsh", "uncited", "--spec", ""))
-    assert done == Done(0, "plain\nspec\nKett\\u{1b}[31mle\n", "")
+    gold.assert_match(play(duvet, kettle, *SCENARIOS[name]), f"{name}.txt")
 
 
 OF_PROMPTS = (
