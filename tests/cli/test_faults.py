@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import LINUX, NOBODY, Done, Run, failed, failed_like_upstream, files, run, runner
+from tests.cli.command import LINUX, NOBODY, Done, Run, failed_like_upstream, files, play, run
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
 from tests.cli.sample_project import CONFIG, HALF, SOURCE, make
 from tests.unit.tree.twins import without_steps
@@ -167,42 +167,42 @@ def refused(reason: str, path: str, hint: str = "") -> Done:
     return failed_like_upstream(f"can't write this file: {reason} [DUV015]", path, hint)
 
 
-NO_READER = "start the reader of this pipe first"
-PLACES: dict[str, tuple[Damage, str, Done]] = {
-    "folder": (directory("out"), "out", refused("Is a directory (os error 21)", "out")),
-    "pipe": (pipe("out"), "out", refused("No such device or address (os error 6)", "out", NO_READER)),
-    "full device": (link("out", "/dev/full"), "out", refused("No space left on device (os error 28)", "out")),
-    "loop": (loop("out"), "out", refused("Too many levels of symbolic links (os error 40)", "out")),
-    "below a file": (holds("out", b""), "out/x", refused("Not a directory (os error 20)", "out/x")),
-    "no name": (directory("out"), "out/", refused("Is a directory (os error 21)", "out/")),
-    "long name": (directory("out"), "x" * 256, refused("File name too long (os error 36)", "x" * 256)),
+PLACES = {
+    "mkdir out": ("--html out", "--json-v2 out", "--json out", "--json out/"),
+    **dict.fromkeys(("mkfifo out", "ln -s /dev/full out", "ln -s out out"), ("--json out",)),
+    "touch out": ("--json out/x", f"--json {'x' * 256}"),
 }
+NUL = CONFIG.replace("[report.json]\n", '[report.json]\npath = "a\\u0000b"\n')
+KEEP, KEPT = "$ cp -r .duvet ../before", "$ diff -r -x cache ../before .duvet"
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "places": (
+        *({"src/a.rs": HALF}, KEEP),
+        *(f"$ rm -rf out; {made}; duvet -q report {args}" for made in PLACES for args in PLACES[made]),
+        KEPT,
+    ),
+    "name": ({CONFIGURATION: NUL, "src/a.rs": ""}, KEEP, "-q report", KEPT),
+    "requirements": (f"$ rm {HEATING}; mkdir {HEATING}", KEEP, "-q report", f"{KEPT} -x report.html"),
+    "extract and init": (
+        *(
+            "$ touch out; mkdir empty; touch empty/.duvet",
+            "-q extract -f md -o out spec.md",
+            "-C empty -q init --nested",
+        ),
+        "$ find out empty -type f -empty",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_files_that_can_not_be_written(name: str, reported: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
+    gold.assert_match(play(duvet, reported, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 @pytest.fixture
 def changed(reported: Path) -> Path:
     return make(reported, {"src/a.rs": HALF})
-
-
-def test_places_that_take_no_file(changed: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write all of its reports completely, or none of them.
-    options = [("folder", "--html"), ("folder", "--json-v2"), *((place, "--json") for place in PLACES)]
-    for place, option in options:
-        damage, path, done = PLACES[place]
-        damage(changed)
-        before = files(changed)
-        assert duvet("-q", "report", option, path) == done
-        assert files(changed) == before
-        out = changed / "out"
-        out.rmdir() if out.is_dir() else out.unlink(missing_ok=True)
-
-
-def test_a_name_that_no_file_can_have(reported: Path, duvet: Run) -> None:
-    config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "a\\u0000b"\n')
-    before = files(make(reported, {CONFIGURATION: config, "src/a.rs": ""}))
-    assert duvet("-q", "report") == refused("paths can't contain NUL characters", "a\\u{0}b")
-    assert files(reported) == before
 
 
 def test_a_file_that_grows_too_large(changed: Path, duvet: Run) -> None:
@@ -245,23 +245,3 @@ def test_folders_that_may_not_be_written(public: Path, duvet_command: str) -> No
         folder.chmod(0o755)
         assert done == refused("Permission denied (os error 13)", named)
         assert files(public) == before
-
-
-def test_requirements_that_can_not_be_written(reported: Path, duvet: Run) -> None:
-    directory(HEATING)(reported)
-    before = read_kept_files(reported)
-    assert duvet("-q", "report") == refused("Is a directory (os error 21)", HEATING)
-    assert read_kept_files(reported) == before
-
-
-def test_extract_and_init_say_it_too(kettle: Path, duvet_command: str, duvet: Run) -> None:
-    before = files(make(kettle, {"out": ""}))
-    done = failed("can't write this file: Not a directory (os error 20) [DUV015]", "out/spec/heating.toml")
-    assert duvet("-q", "extract", "-f", "md", "-o", "out", "spec.md") == done
-    (kettle / "empty").mkdir()
-    (kettle / "empty/.duvet").touch()
-    done = failed(
-        "can't write this file: a part of its path is not a folder [DUV015]", CONFIGURATION, "correct the path"
-    )
-    assert runner(duvet_command, kettle / "empty")("-q", "init", "--nested") == done
-    assert files(kettle) == {**before, "empty/.duvet": b""}
