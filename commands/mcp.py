@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _MAX_PINGS = 20  # Models of a provider to ask.
 CLIENTS = {
-    "claude": "`.mcp.json` of the project for Claude Code, or `claude_desktop_config.json` for Claude Desktop",
+    "claude": "`.mcp.json` of the project (Claude Code), or `claude_desktop_config.json` (Claude Desktop)",
     "vscode": "`.vscode/mcp.json` of the project, or `mcp.json` of your profile",
     "cursor": "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`",
     "codex": "`~/.codex/config.toml`, or `.codex/config.toml` of a project that you trust",

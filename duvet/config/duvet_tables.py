@@ -60,7 +60,7 @@ class RequirementFileTable(Table, frozen=True, kw_only=True):
     """The extracted requirement files."""
 
     enabled: Annotated[
-        bool, doc("Write extracted requirements to `.duvet/requirements`, for programs that read these files")
+        bool, doc("Write extracted requirements to files in `.duvet/requirements`, for other programs")
     ] = False
 
 

@@ -246,14 +246,14 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     daily_tokens: Annotated[
         Annotated[int, Meta(ge=1, le=10**12)] | None,
         doc(
-            "Maximum input and output tokens that this project may use with the provider per day (UTC); no limit by default"
+            "Maximum input and output tokens per day (UTC) of this project's calls to the provider; no limit by default"
         ),
     ] = None
     prices: Annotated[dict[str, PriceSection], doc("Prices by the name of the model, for `dailySpend`")] = _EMPTY
     daily_spend: Annotated[
         Annotated[float, Meta(gt=0, le=10**9)] | None,
         doc(
-            "Maximum cost of this project's calls to the provider per day (UTC), by `prices`; no limit by default. With a "
+            "Maximum cost per day (UTC) of this project's calls to the provider, computed from `prices`; no limit by default. With a "
             "limit, models without a price are not called"
         ),
     ] = None
