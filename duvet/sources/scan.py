@@ -16,7 +16,7 @@ from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
 from duvet.text import WHITESPACE, decode_utf8, find_place, path_key, quote_text
-from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
+from duvet.tree.files import IS_FOLDER, FolderMembership, Tree, TreeEntry, is_folder
 
 
 class FilteredTree:
@@ -101,7 +101,8 @@ def find_sources(
                 hint = "correct `language`, or remove the table" if rule.language else hint
         for index, names in missing.items():
             place, message = origin.place("pattern", index), f"no file matches {names}"
-            unmatched(rules.PATTERN_UNMATCHED.problem(message, origin.path, place, hint=hint))
+            fitting = _FOLDER_HINT if rule.patterns[index].endswith("**") else hint
+            unmatched(rules.PATTERN_UNMATCHED.problem(message, origin.path, place, hint=fitting))
     return {path: tuple(found) for path, found in styles.items()}
 
 
@@ -160,7 +161,8 @@ def scan_file(
 
 def make_unreadable_problem(error: DuvetError) -> Problem:
     rule = rules.find_broken_rule(error)
-    hint = _FOLDER_HINT if rule is rules.FILE_NOT_REGULAR else error.hint
+    hint = "write a pattern that does not match it" if rule is rules.FILE_NOT_REGULAR else error.hint
+    hint = _FOLDER_HINT if error.message == IS_FOLDER else hint
     return rule.problem(error.message, error.path, Place(error.line), hint=hint)
 
 
