@@ -37,6 +37,8 @@ def test_every_offender_has_a_place() -> None:
     ]
     for citations, tests, codes in ((False, True, ["DUV063"] * 2), (True, False, ["DUV062"] * 3), (False, False, [])):
         assert [one.code for one in check_gates(trace, citations=citations, tests=tests)] == codes
+    for kind in (Kind.EXCEPTION, Kind.IMPLICATION):
+        assert check_gates(trace_of(TEXT, citing(f"{FRONT} {BACK}", kind)), citations=True, tests=True) == ()
 
 
 def test_nothing_is_asked_of_what_is_not_applicable() -> None:
