@@ -165,15 +165,16 @@ def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterato
     for choice in choices:
         # A date with a time is an instance of a date, too.
         if type(value) in TYPES[type(choice.type)][0]:
-            yield from _check_typed(choice, value, at)
+            others = "".join(f" or {TYPES[type(one.type)][1]}" for one in choices if one is not choice)
+            yield from _check_typed(choice, value, at, others)
             return
     expected = " or ".join(TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
     message = f"invalid type, expected {expected}" if is_secret else document.describe_invalid_type(value, expected)
-    yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
+    yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, choices, expected, at))
 
 
-def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterator[Problem]:
+def _check_typed(choice: FieldType, value: Any, at: DocumentLocation, others: str) -> Iterator[Problem]:
     match choice.type:
         case inspect.StructType() as table:
             yield from _check_struct(table, value, at)
@@ -198,16 +199,16 @@ def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterato
                 hint = f"write {least} or more" if most is None else f"write a number {low} {high}"
                 yield at.problem(rules.CONFIG_BAD_VALUE, f"{document.describe_value(value)} is out of range", hint)
         case _:
-            yield from _check_text(choice, value, at)
+            yield from _check_text(choice, value, at, others)
 
 
-def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator[Problem]:
+def _check_text(choice: FieldType, value: str, at: DocumentLocation, others: str) -> Iterator[Problem]:
     match choice.type:
         case inspect.EnumType(cls=variants):
             known = [str(variant.value) for variant in variants]
             if value not in known:
                 hint = document.did_you_mean(value, known)
-                message = document.describe_unknown_field(value, known, noun="variant")
+                message = document.describe_unknown_field(value, known, noun="variant") + others
                 yield at.problem(rules.CONFIG_BAD_VALUE, message, hint)
         case inspect.CustomType(cls=kind):
             if kind is Secret and not document.is_variable(value):
@@ -230,11 +231,13 @@ def is_in_range(kind: inspect.Type, value: float) -> bool:
     return (least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)
 
 
-def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
+def _suggest_rewrite(value: Any, choices: list[FieldType], expected: str, at: DocumentLocation) -> str:
     name = ".".join(key for key in at.keys if isinstance(key, str))
     several, single = _IN_OTHERS.get(find_file_ending(at.document.path), _IN_YAML)
+    lists = [one.type.item_type for one in choices if isinstance(one.type, inspect.VarTupleType)]
+    holds_tables = any(isinstance(one.type, inspect.StructType) for item in lists for one in list_field_types(item))
     match value, expected:
-        case {}, "a sequence":
+        case {}, "a sequence" if holds_tables:
             return several.format(name)
         case [{}, *_], "a table":
             return f"{single.format(name)}: only one table is allowed"

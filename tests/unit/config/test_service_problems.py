@@ -39,6 +39,8 @@ routing:
   a2: {fallbacks: 1}
   b: {fallbacks: a}
   c: {model: "a/ b"}
+  d: {fallbacks: {a: 1}}
+ingest: {semantic: maybe}
 severs: {}
 """
 UNKNOWN_NAMES = """\
