@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, UnreadableError
@@ -14,9 +15,6 @@ from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry
 from tests.problems import show_problem
 from tests.sample_project import written
 
-STARS = "wildcards are either regular `*` or recursive `**`"
-WHOLE = "recursive wildcards must form a single path component"
-RANGE = "invalid range pattern"
 BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
 LOOP = "{} warning DUV013 this link points back to a parent folder, so duvet does not follow it"
 FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
@@ -24,25 +22,19 @@ PATHS = st.lists(st.sampled_from(["a", "b", ".a", "ab", "a.b"]), min_size=1, max
 PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
-def test_an_invalid_pattern_is_an_error() -> None:
-    for pattern, position, reason in [
-        ("src/***", 6, STARS),
-        ("src/**/***/x", 9, STARS),
-        ("***/[a", 2, STARS),
-        ("a**/b", 0, WHOLE),
-        ("src/a**", 4, WHOLE),
-        ("src/**a", 6, WHOLE),
-        *((f"src/{name}", 4, RANGE) for name in ("[", "[]", "[!]", "[a")),
-        ("src/a[b/c]d", 5, RANGE),
-        ("[a/***", 0, RANGE),
-        ("a\0b", 1, "paths can't contain NUL characters"),
-    ]:
+INVALID = [
+    *("src/***", "src/**/***/x", "***/[a", "a**/b", "src/a**", "src/**a", "src/[", "src/[]", "src/[!]", "src/[a"),
+    *("src/a[b/c]d", "[a/***", "a\0b"),
+]
+
+
+def test_an_invalid_pattern_is_an_error(snapshot: Snapshot) -> None:
+    lines = []
+    for pattern in INVALID:
         with pytest.raises(PatternError) as caught:
             compile_pattern(pattern)
-        shown = pattern.replace("\0", "\\0")
-        hint = f"check `{shown}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character"
-        assert caught.value.message == f"Pattern syntax error near position {position}: {reason}"
-        assert caught.value.hint == hint or "\0" in pattern
+        lines += [f"{pattern!r}: {caught.value.message}", caught.value.hint.replace("\0", "\\0"), ""]
+    snapshot.assert_match("\n".join(lines), "problems/patterns.txt")
 
 
 def test_name_patterns_match_names() -> None:

@@ -29,7 +29,39 @@ def body(text: str) -> list[str]:
     return lines
 
 
-def test_sections_are_found() -> None:
+SECTIONED = [
+    "Front\n\n1. A\n\n   a\n",
+    "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n",
+    # A table of contents is no section.
+    "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n",
+    # Numbers in a row have to grow, and those after an empty line needn't.
+    *("1. A\n3. B\n2. C\n2. D\n", "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n"),
+    # The first number, on the first line, is one.
+    *("1.0 A\n", "2. A\n1. B\n"),
+    # The last of equal numbers stays.
+    "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n",
+    # An empty line serves one title.
+    *("\nIndex\n\nReferences\n\nAppendix\n\n", "\nIndex\n\n\nAppendix\n\n"),
+    # A section right after a page break stays, and it may end as a footer does.
+    *("1. A\n\f\n5. B\n", "1. A [Page 1]\n"),
+    # A lone carriage return is text.
+    "1. A\n\n   a\r   b\r",
+]
+LINED = [
+    *("5. x | y\n\n2. f(\n\n2. ; c", "   a\n\n \n\t\n   b\n\n   c"),
+    # A page boundary becomes one empty line.
+    "   a\n\n\nDoe   Informational   [Page 1]\n\f\nRFC 1    Title    May 1999\n\n   b",
+    # A header counts as the empty line before others.
+    *("   a\n[Page 1]\n\n   b", "   a\n\n[Page 1]\n\n   b"),
+    # Text right after a page break is a header.
+    *("   a\n\f\nhead\n\n   b", "   a\n\n\f\nhead\n\f\nhead\n   b", "   a\n\f\n\nno head\n   b"),
+    "   a\fb\n\f x",
+    # Control characters are no white space.
+    *("   a\n\x1c\n   b", "   a\n\u3000\u2028\n   b"),
+]
+
+
+def test_sections_are_found(snapshot: Snapshot) -> None:
     for text in [
         *("", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"),
         # Other titles need a number, and those that don't stand between empty lines.
@@ -43,37 +75,8 @@ def test_sections_are_found() -> None:
     ##= man/spec/trace.md#specifications
     ##% In IETF text, duvet MUST find sections by number, appendices by letter, and sections without a number, such as
     ##% `References`, by title.
-    expectations: dict[str, Outline] = {
-        "Front\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
-        "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n": [
-            *(("section-1", "A", ["   a"]), ("section-1.1", "B", ["   b"]), ("section-2", "C", [])),
-            *(("appendix-A", "D", ["   d"]), ("appendix-A.1", "E", []), ("appendix-B", "", [])),
-        ],
-        # A table of contents is no section.
-        "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
-        # Numbers in a row have to grow, and those after an empty line needn't.
-        "1. A\n3. B\n2. C\n2. D\n": [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])],
-        "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n": [
-            *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", []))
-        ],
-        # The first number, on the first line, is one.
-        "1.0 A\n": [("section-1.0", "A", [])],
-        "2. A\n1. B\n": [("section-1", "B", [])],
-        # The last of equal numbers stays.
-        "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n": [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
-        # An empty line serves one title.
-        "\nIndex\n\nReferences\n\nAppendix\n\n": [
-            *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", []))
-        ],
-        "\nIndex\n\n\nAppendix\n\n": [("name-index", "Index", []), ("name-appendix", "Appendix", [])],
-        # A section right after a page break stays, and it may end as a footer does.
-        "1. A\n\f\n5. B\n": [("section-1", "A", []), ("section-5", "B", [])],
-        "1. A [Page 1]\n": [("section-1", "A [Page 1]", [])],
-        # A lone carriage return is text.
-        "1. A\n\n   a\r   b\r": [("section-1", "A", ["   a\r   b\r"])],
-    }
-    for text, expected in expectations.items():
-        assert outline(text) == expected
+    lines = ("\n".join([repr(text), *(f"  {section}" for section in outline(text))]) for text in SECTIONED)
+    snapshot.assert_match("\n".join(lines) + "\n", "specs/ietf_sections.txt")
     named = (
         "Abstract|Acknowledgement|Acknowledgements|Acknowledgments|Appendix|AUTHORS' ADDRESSES|Author's Address"
         "|Authors' Addresses|Contributors|Copyright Notice|Editors' Addresses|Full Copyright Statement|IANA Considerations"
@@ -85,25 +88,8 @@ def test_sections_are_found() -> None:
         assert outline(f"\n{title}\n\n   a\n") == [(f"name-{make_anchor(title)}", title, ["   a"])]
 
 
-def test_blank_lines_are_kept_and_page_headers_and_footers_removed() -> None:
-    for text, lines in [
-        ("5. x | y\n\n2. f(\n\n2. ; c", ["5. x | y", "", "2. f(", "", "2. ; c"]),
-        ("   a\n\n \n\t\n   b\n\n   c", ["   a", "", "   b", "", "   c"]),
-        # A page boundary becomes one empty line.
-        ("   a\n\n\nDoe   Informational   [Page 1]\n\f\nRFC 1    Title    May 1999\n\n   b", ["   a", "", "   b"]),
-        # A header counts as the empty line before others.
-        ("   a\n[Page 1]\n\n   b", ["   a", "   b"]),
-        ("   a\n\n[Page 1]\n\n   b", ["   a", "", "   b"]),
-        # Text right after a page break is a header.
-        ("   a\n\f\nhead\n\n   b", ["   a", "", "   b"]),
-        ("   a\n\n\f\nhead\n\f\nhead\n   b", ["   a", "", "   b"]),
-        ("   a\n\f\n\nno head\n   b", ["   a", "", "no head", "   b"]),
-        ("   a\fb\n\f x", ["   a\fb", "\f x"]),
-        # Control characters are no white space.
-        ("   a\n\x1c\n   b", ["   a", "\x1c", "   b"]),
-        ("   a\n\u3000\u2028\n   b", ["   a", "", "   b"]),
-    ]:
-        assert body(text) == lines
+def test_blank_lines_are_kept_and_page_headers_and_footers_removed(snapshot: Snapshot) -> None:
+    snapshot.assert_match("".join(f"{text!r}\n  {body(text)}\n" for text in LINED), "specs/ietf_lines.txt")
     ##= man/spec/trace.md#specifications
     ##% duvet MUST ignore page headers and footers in IETF text.
     for line in [*HEADS.split("|"), *LINES.split("|")]:

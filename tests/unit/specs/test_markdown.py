@@ -72,56 +72,38 @@ def test_a_document_has_a_title_a_description_and_sections() -> None:
     assert parse_markdown(b"## Sub\n").title == ""
 
 
-def test_headings_divide_sections() -> None:
-    for text, expected in [
-        *((text, []) for text in ("    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n")),
-        ("#none\n", []),
-        # Headings in quotes and items count.
-        ("> # Q\n\n- # I\n\n  1. ## J\n", [("q", "Q", 4, 5, []), ("i", "I", 11, 12, []), ("j", "J", 22, 23, [])]),
-        # A byte order mark hides a heading, and its bytes count.
-        ("\ufeff# A\n\n# B\n", [("b", "B", 10, 11, [])]),
-        ("# Ü\n\n日本 MUST\n\n## Élan\nx\n", [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])]),
-        (
-            "# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r",
-            [("a", "A", 2, 3, ["b", "", "c\rd"]), ("o-p", "O\r P", 19, 23, ["last\r"])],
-        ),
-        ("## `c`\r\nx\r\n", [("c", "## `c`", 0, 6, ["x"])]),
-        # A lone carriage return makes a heading of its line.
-        (
-            "# Doc\n\nOne.\r## Two\rMore.\n\n# E\n",
-            [("doc", "Doc", 2, 5, []), ("two-more", "Two\rMore.", 15, 24, []), ("e", "E", 28, 29, [])],
-        ),
-        # The break after an item with a heading comes a line later, and the item cuts the heading after it.
-        ("# A\nx\n- # B\nc\nd\n", [("a", "A", 2, 3, ["x"]), ("b", "B", 10, 11, ["c", None, "d"])]),
-        ("- # A\none\ntwo\nthree\n===\nx\n", [("a", "A", 4, 5, ["two"]), ("three", "three", 14, 19, ["x"])]),
-    ]:
-        assert sections(text) == expected
+DIVIDED = [
+    *("    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n"),
+    "#none\n",
+    # Headings in quotes and items count.
+    "> # Q\n\n- # I\n\n  1. ## J\n",
+    # A byte order mark hides a heading, and its bytes count.
+    *("\ufeff# A\n\n# B\n", "# Ü\n\n日本 MUST\n\n## Élan\nx\n"),
+    *("# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r", "## `c`\r\nx\r\n"),
+    # A lone carriage return makes a heading of its line.
+    "# Doc\n\nOne.\r## Two\rMore.\n\n# E\n",
+    # The break after an item with a heading comes a line later, and the item cuts the heading after it.
+    *("# A\nx\n- # B\nc\nd\n", "- # A\none\ntwo\nthree\n===\nx\n"),
+]
+BROKEN = [
+    # Blank lines inside stay as they are.
+    "\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n",
+    # Breaks stand around items, and not at the edges of a section.
+    "\nlead:\n- one\n  more\n- two\n\n  three\n\nend\n",
+    *("\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n", "\nx\n\n-\n- a\n\n*\n\ny\n"),
+    "\n\n- one\n- two\n\n",
+    # An item ends after the line on which its last event begins.
+    "\nx\n- ```\n  a\n\n  ```\n- b\\\n  *c\n  d*\ny\n",
+    # An event at the end of a line counts for the next line.
+    "\nx\n- ```\n\n\ny\n",
+]
 
 
-def test_line_breaks_are_kept() -> None:
-    for text, expected in [
-        # Blank lines inside stay as they are.
-        ("\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n", ["a", "  ", "\u2003", "b", "\x1c"]),
-        # Breaks stand around items, and not at the edges of a section.
-        (
-            "\nlead:\n- one\n  more\n- two\n\n  three\n\nend\n",
-            ["lead:", None, "- one", "  more", None, "- two", "", "  three", None, "", "end"],
-        ),
-        (
-            "\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n",
-            ["x", None, "1. one", None, "   - sub", "     lazy", "lazier", None, "2. two"],
-        ),
-        ("\nx\n\n-\n- a\n\n*\n\ny\n", ["x", "", None, "-", None, "- a", None, "", None, "*", None, "", "y"]),
-        ("\n\n- one\n- two\n\n", ["- one", None, "- two"]),
-        # An item ends after the line on which its last event begins.
-        (
-            "\nx\n- ```\n  a\n\n  ```\n- b\\\n  *c\n  d*\ny\n",
-            ["x", None, "- ```", "  a", None, "", "  ```", None, "- b\\", "  *c", "  d*", "y"],
-        ),
-        # An event at the end of a line counts for the next line.
-        ("\nx\n- ```\n\n\ny\n", ["x", None, "- ```", "", "", None, "y"]),
-    ]:
-        assert lines(f"# A{text}") == expected
+def test_headings_divide_sections_and_line_breaks_are_kept(snapshot: Snapshot) -> None:
+    divided = ("\n".join([repr(text), *(f"  {section}" for section in sections(text))]) for text in DIVIDED)
+    snapshot.assert_match("\n".join(divided) + "\n", "specs/markdown_sections.txt")
+    broken = "".join(f"{text!r}\n  {lines(f'# A{text}')}\n" for text in BROKEN)
+    snapshot.assert_match(broken, "specs/markdown_lines.txt")
 
 
 def test_the_first_paragraph_is_the_description() -> None:
