@@ -110,7 +110,7 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
         shown = quote_text(shorten_text(destination) or location.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside the project", hint=hint)
     backup.check_backup_name(path)
-    more = "" if path.endswith(location.BACKUP_ENDINGS) else f"/{location.BACKUP_PREFIX}"
+    more = "" if path.endswith(location.BACKUP_ENDINGS) else f"/{location.BACKUP_PREFIX}DATE.tgz"
     try:
         if leads_into_folder(places.backups, path):
             # The configured folder is trusted; only the path below it is checked.

@@ -38,7 +38,7 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
     rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
     text = render_instructions(rule, Registry())
     assert text.startswith("You are interacting with Tea, which provides access to project specifications, ")
-    assert " traceability. What tea has to be.\n" in text
+    assert " traceability. Its description: What tea has to be.\n" in text
     default = "You are interacting with the Duvet MCP server, which provides access to"
     assert render_instructions(RULE, Registry()).startswith(default)
     assert ("A list has up to 7 entries. For more, " in text, "Lists are complete" in text) == (True, False)
