@@ -228,7 +228,9 @@ class _BoundedReader(Struct):
         try:
             data = self.file.read(min(size, self.left + 1))
         except gzip.BadGzipFile as error:
-            raise backup.ArchiveError("not a duvet backup archive", path=self.path) from error
+            # A wrong checksum is found at the end.
+            message = "the archive is truncated or corrupt" if self.file.tell() else "not a duvet backup archive"
+            raise backup.ArchiveError(message, path=self.path) from error
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=self.path) from error
         self.left -= len(data)

@@ -25,7 +25,10 @@ def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot) -> None:
     ##= man/spec/gateway.md#access
     ##% The server MUST list and run tools that require the scope `maintainer` only for maintainers.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
-    told = "list_uncited_requirements requires the scope maintainer", "use a token with the scope maintainer"
+    told = (
+        "list_uncited_requirements requires the scope maintainer",
+        "use the maintainers' token, which DUVET_ADMIN_TOKEN sets",
+    )
     for arguments in ({}, {"limit": -1}):
         with pytest.raises(ToolError) as raised:
             call(tool, context, arguments, [Scope.READER])
