@@ -17,7 +17,7 @@ from duvet.text import format_count
 _RANK = tables.Column("rank", lambda row: str(row.rank))
 _EXPLANATION = (
     tables.Column("reason", lambda row: row.reason, wraps=True),
-    tables.Column("why before the next", lambda row: row.before_next, wraps=True),
+    tables.Column("why it precedes the next", lambda row: row.before_next, wraps=True),
 )
 
 
