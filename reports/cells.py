@@ -104,15 +104,15 @@ def _split_cells(char: str) -> int:
 
 
 # JSON doesn't escape these characters, but some of them control terminals or change the text direction.
-_CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
+_CONTROLS = rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]"
 
 
 def encode_json(value: Any) -> bytes:
-    return _CONTROLS.sub(_escape, json.format(_encode(value), indent=2)) + b"\n"
+    return re.sub(_CONTROLS, _escape, json.format(_encode(value), indent=2)) + b"\n"
 
 
 def encode_json_line(value: Any) -> bytes:
-    return _CONTROLS.sub(_escape, _encode(value)) + b"\n"
+    return re.sub(_CONTROLS, _escape, _encode(value)) + b"\n"
 
 
 def _encode(value: Any) -> bytes:

@@ -74,9 +74,6 @@ def find_service_file(
     return ServiceFile("", ORIGIN_DEFAULTS)
 
 
-_TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
-
-
 class Service(Struct, frozen=True, kw_only=True):
     config: ServiceConfig
     path: str = ""  # As in ServiceFile.
@@ -113,6 +110,7 @@ def load_service(
 
 
 OVERRIDE_PREFIX, OVERRIDE_SEPARATOR = "DUVET_", "__"
+_OVERRIDE = rf"(?s){OVERRIDE_PREFIX}.*{OVERRIDE_SEPARATOR}"
 
 Record = TypeVar("Record", bound=Struct)
 _TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
@@ -140,10 +138,7 @@ def _load_tables(
 
 
 def _list_overrides(environ: Mapping[str, str]) -> tuple[str, ...]:
-    prefix = OVERRIDE_PREFIX
-    return tuple(
-        sorted(name for name in environ if name.startswith(prefix) and OVERRIDE_SEPARATOR in name[len(prefix) :])
-    )
+    return tuple(sorted(name for name in environ if re.match(_OVERRIDE, name)))
 
 
 _JSON_LOG = re.compile(rb"""^[^#\n]*\blog[-_]?format["']?\s*[:=]\s*["']?json\b""", re.IGNORECASE | re.MULTILINE)
