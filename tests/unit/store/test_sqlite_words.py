@@ -191,6 +191,7 @@ TEST = ["tests/test_kettle.py::0"]
 def allowed(store: Store, **filters: Any) -> list[str]:
     numbers = store.allowed(ChunkFilters(**filters))
     assert numbers is not None and list(numbers) == sorted(numbers)
+    assert len(store.chunks(numbers)) == len(numbers)
     return ids(store, numbers)
 
 
