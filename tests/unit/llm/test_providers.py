@@ -65,42 +65,38 @@ async def test_openai_itself_has_another_name_for_the_limit() -> None:
     )
 
 
-CUT = ModelResponse("So", "one", "small", USAGE, ("the answer is incomplete: it reached the token limit",))
-BLOCKS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
-USAGES: list[object] = [None, 3, [], {"prompt_tokens": "many", "completion_tokens": -1}, {"x": True}]
-
-
 async def test_cut_answers_blocks_and_wrong_usage(wire: Wire) -> None:
+    cut = ModelResponse("So", "one", "small", USAGE, ("the answer is incomplete: it reached the token limit",))
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
+    usages: list[object] = [None, 3, [], {"prompt_tokens": "many", "completion_tokens": -1}, {"x": True}]
     for kind, reply, response in (
-        ("openai", openai_says("So", "length"), CUT),
-        ("anthropic", anthropic_says("So", "max_tokens"), CUT),
-        ("anthropic", anthropic_says("", content=BLOCKS), ModelResponse("AB", "one", "small", USAGE)),
-        *(("openai", openai_says("Hi", usage=usage), ModelResponse("Hi", "one", "small")) for usage in USAGES),
+        ("openai", openai_says("So", "length"), cut),
+        ("anthropic", anthropic_says("So", "max_tokens"), cut),
+        ("anthropic", anthropic_says("", content=blocks), ModelResponse("AB", "one", "small", USAGE)),
+        *(("openai", openai_says("Hi", usage=usage), ModelResponse("Hi", "one", "small")) for usage in usages),
     ):
         async with one(wire, reply, kind=kind) as made:
             assert await made.ask() == response
             assert made.log == [*response.warnings]
 
 
-NO_JSON, PROTOCOL = "an answer that is not JSON", "an unexpected answer: "
-NESTED = b'{"usage": ' + b"[" * 200_000
-CONTENT = "at `$.choices[0].message.content`"
-
-
 async def test_malformed_answers_are_rejected(wire: Wire) -> None:
+    no_json, protocol = "an answer that is not JSON", "an unexpected answer: "
+    nested = b'{"usage": ' + b"[" * 200_000
+    content = "at `$.choices[0].message.content`"
     for kind, body, what in (
-        *(("openai", body, NO_JSON) for body in (b"", b"<html>", b"\xff\xfe", NESTED, FINE.body[:-9])),
-        ("openai", b"[]", f"{PROTOCOL}Expected `object`, got `array`"),
-        ("openai", b"{}", f"{PROTOCOL}Object missing required field `choices`"),
+        *(("openai", body, no_json) for body in (b"", b"<html>", b"\xff\xfe", nested, FINE.body[:-9])),
+        ("openai", b"[]", f"{protocol}Expected `object`, got `array`"),
+        ("openai", b"{}", f"{protocol}Object missing required field `choices`"),
         ("openai", b'{"choices": []}', "an answer without choices"),
-        ("openai", openai_says(None).body, f"{PROTOCOL}Expected `str`, got `null` - {CONTENT}"),
-        ("openai", openai_says({"a": 1}).body, f"{PROTOCOL}Expected `str`, got `object` - {CONTENT}"),
+        ("openai", openai_says(None).body, f"{protocol}Expected `str`, got `null` - {content}"),
+        ("openai", openai_says({"a": 1}).body, f"{protocol}Expected `str`, got `object` - {content}"),
         ("openai", openai_says(" \n").body, "an empty answer"),
-        ("anthropic", FINE.body, f"{PROTOCOL}Object missing required field `content`"),
-        ("anthropic", b'{"content": "Hi"}', f"{PROTOCOL}Expected `array`, got `str` - at `$.content`"),
+        ("anthropic", FINE.body, f"{protocol}Object missing required field `content`"),
+        ("anthropic", b'{"content": "Hi"}', f"{protocol}Expected `array`, got `str` - at `$.content`"),
         ("anthropic", anthropic_says("Hi", content=[]).body, "an empty answer"),
         ("anthropic", anthropic_says("Hi", content=[{"type": "tool_use"}]).body, "an empty answer"),
-        ("anthropic", anthropic_says(7).body, f"{PROTOCOL}Expected `str`, got `int` - at `$.content[0].text`"),
+        ("anthropic", anthropic_says(7).body, f"{protocol}Expected `str`, got `int` - at `$.content[0].text`"),
     ):
         wire.asked.clear()
         error, _ = await fails(wire, Reply(body=body), kind=kind)

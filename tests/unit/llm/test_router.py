@@ -81,28 +81,27 @@ def test_no_model_can_be_used() -> None:
     assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.yaml" in SETUP_HINT
 
 
-HERE = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")
-ELSEWHERE = ("http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1:8080")
-INVALID = ("ftp://example.com", "example.com", "https://[::1", "https://example.com:99999", "https://exa mple.com")
-UNSAFE = (f"https://me:{KEY}@example.com", f"https://example.com/v1?key={KEY}", "https://example.com#x", "https://")
-
-
 def test_base_urls_and_keys_are_checked() -> None:
+    here = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")
+    elsewhere = ("http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1:8080")
+    invalid = ("ftp://example.com", "example.com", "https://[::1", "https://example.com:99999", "https://exa mple.com")
+    unsafe = (f"https://me:{KEY}@example.com", f"https://example.com/v1?key={KEY}", "https://example.com#x", "https://")
+
     def section(base: str, **more: bool) -> dict[str, Any]:
         return {"providers": {"one": {"baseUrl": base, "defaultModel": "m", **more}}}
 
-    for host in HERE:
+    for host in here:
         assert pick(section(f"http://{host}/v1/")) == (["one/m"], ())
     for key in ("two words", "line\nline", "k\u00e9y", "\x00\x01"):
         message, _ = fail_to_pick({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, key=key)
         assert key not in message
         wrong_key = "no usable model: one: the key of provider `one` contains characters other than visible ASCII"
         assert message.startswith(wrong_key)
-    for base in (*INVALID, *UNSAFE, "https://example.com/\n"):
+    for base in (*invalid, *unsafe, "https://example.com/\n"):
         message, hint = fail_to_pick(section(base))
         assert message == "no usable model: one: provider `one` has an invalid `baseUrl`"
         assert hint and KEY not in f"{message} {hint}"
-    for base in ELSEWHERE:
+    for base in elsewhere:
         ##= man/spec/ask.md#keys
         ##% duvet MUST use HTTPS for a provider on another machine unless the provider has `allowHttp: true`.
         assert fail_to_pick(section(f"{base}/v1")) == (

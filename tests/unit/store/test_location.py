@@ -62,20 +62,18 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
     assert ignore.read_text() == "mine\n"
 
 
-OLDER = "run `duvet ingest` to replace it; no other data is lost"
-NEWER = "update duvet, or start over: remove store.db"
-
-
 def test_only_a_store_of_an_older_version_is_replaced(file: Path) -> None:
+    older = "run `duvet ingest` to replace it; no other data is lost"
+    newer = "update duvet, or start over: remove store.db"
     ##= man/spec/knowledge.md#storage
     ##% An ingest run MUST replace an index of an older version, but MUST NOT replace an index of a newer version or any
     ##% other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
     for version, create, maker, hint in (
-        (99, False, "a newer", NEWER),
-        (99, True, "a newer", NEWER),
-        (1, False, "an older", OLDER),
+        (99, False, "a newer", newer),
+        (99, True, "a newer", newer),
+        (1, False, "an older", older),
     ):
         with by_hand(file) as connection:
             connection.execute(f"PRAGMA user_version={version}")

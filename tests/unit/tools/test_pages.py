@@ -52,19 +52,17 @@ def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int,
     assert (rows, page.total) == (items, len(items))
 
 
-EDITED = [
-    *(("abcdefghijklmnopqrstuvwxyz", "k"), ("klmnopqrstuvwxyz", "k"), ("0abcdefghijklmnopqrstuvwxyz", "k")),
-    # Entries around the cursor have gone or come.
-    *(("abcdefghijlmnopqrstuvwxyz", "l"), ("abcdefghimnopqrstuvwxyz", "m"), ("abcdefghijnopqrstuvwxyz", "n")),
-    *(("abcdefghij0klmnopqrstuvwxyz", "k"), ("0123456789xyz", "x"), ("", "")),
-]
-
-
 def test_a_cursor_outlives_edits_and_one_that_was_made_up_or_is_of_another_question_is_refused() -> None:
+    edited = [
+        *(("abcdefghijklmnopqrstuvwxyz", "k"), ("klmnopqrstuvwxyz", "k"), ("0abcdefghijklmnopqrstuvwxyz", "k")),
+        # Entries around the cursor have gone or come.
+        *(("abcdefghijlmnopqrstuvwxyz", "l"), ("abcdefghimnopqrstuvwxyz", "m"), ("abcdefghijnopqrstuvwxyz", "n")),
+        *(("abcdefghij0klmnopqrstuvwxyz", "k"), ("0123456789xyz", "x"), ("", "")),
+    ]
     cursor = cursor_of(LETTERS, ASKED)
     assert [
-        (items, "".join(part(items, replace(ASKED, cursor=cursor))[0][:1]).lower()) for items, _ in EDITED
-    ] == EDITED
+        (items, "".join(part(items, replace(ASKED, cursor=cursor))[0][:1]).lower()) for items, _ in edited
+    ] == edited
     message = "the cursor does not belong to this list"
     told = "invalid_request", message, "omit it to start over, or repeat the arguments of the call that returned it"
     altered = [cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :] for at, char in enumerate(cursor)]

@@ -91,16 +91,14 @@ async def test_a_call_is_answered_and_recorded_and_asks_other_tools(context: Pro
     assert [one.tool for one in guests.seen] == ["coverage_summary", "ask_others"]
 
 
-MISBEHAVING = ("burst", "leave", "give_up", "time_out", "complain", "deplore", "lie", "odd", "huge")
-
-
 async def test_a_tool_that_misbehaves_has_failed(context: ProjectSnapshot, answers: Snapshot) -> None:
+    misbehaving = ("burst", "leave", "give_up", "time_out", "complain", "deplore", "lie", "odd", "huge")
     ##= man/spec/service.md#packs
     ##% If a tool of an installed pack raises an exception, the server MUST answer with an error without the text of the
     ##% exception.
     guests = Guesthouse(context, GUESTS)
     lines = []
-    for name in MISBEHAVING:
+    for name in misbehaving:
         told = await guests.answer(name)
         lines.append("; ".join(filter(None, (*told, guests.seen[-1].code, guests.seen[-1].reason))))
         assert await guests.call("echo", words="on") == Said("on")

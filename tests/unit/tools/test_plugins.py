@@ -96,20 +96,18 @@ def test_equal_names_of_tools_are_an_error(
     assert json.loads(duvet(duvet_command, project, site, "call", f"my.{tool}").out) == {"said": tool}
 
 
-BROKEN = {
-    b"[duvet.tool_packs]\nnonsense\n": [("broken", "can't read its entry points: TypeError: ")],
-    b"[duvet.tool_packs]\na = b c d(\n": [("a", "AttributeError: ")],
-    **{other: [] for other in (b"[others]\nnonsense\n", b"\xff\xfe")},
-}
-
-
 def test_broken_entry_points_are_left_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {
+        b"[duvet.tool_packs]\nnonsense\n": [("broken", "can't read its entry points: TypeError: ")],
+        b"[duvet.tool_packs]\na = b c d(\n": [("a", "AttributeError: ")],
+        **{other: [] for other in (b"[others]\nnonsense\n", b"\xff\xfe")},
+    }
     install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
     info = site / "broken-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
     monkeypatch.syspath_prepend(str(site))
-    for text, told in BROKEN.items():
+    for text, told in broken.items():
         (info / "entry_points.txt").write_bytes(text)
         found = load_plugins(find_plugins(), [])
         assert [pack.name for pack in found.packs] == ["fine"]

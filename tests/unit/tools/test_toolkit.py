@@ -159,18 +159,16 @@ def with_argument(a: int) -> str:
     return ""
 
 
-FAULTS: list[tuple[Callable[..., Any], Callable[..., Any], str]] = [
-    (tool, untyped, "the parameter a has no type"),
-    (tool, takes_anything, "the parameter *words: 'str' can't be passed by name"),
-    (tool, takes_a_function, "the parameter a has a type without a JSON Schema: "),
-    (tool, returns_a_type, "the result has a type without a JSON Schema: "),
-    (resource, with_argument, "a resource takes no parameters except a PackContext"),
-    (prompt, with_argument, "the parameters of a prompt must be of type str"),
-]
-
-
 def test_a_function_that_is_no_tool() -> None:
-    for declare, function, message in FAULTS:
+    faults: list[tuple[Callable[..., Any], Callable[..., Any], str]] = [
+        (tool, untyped, "the parameter a has no type"),
+        (tool, takes_anything, "the parameter *words: 'str' can't be passed by name"),
+        (tool, takes_a_function, "the parameter a has a type without a JSON Schema: "),
+        (tool, returns_a_type, "the result has a type without a JSON Schema: "),
+        (resource, with_argument, "a resource takes no parameters except a PackContext"),
+        (prompt, with_argument, "the parameters of a prompt must be of type str"),
+    ]
+    for declare, function, message in faults:
         with pytest.raises(TypeError) as error:
             declare(function)
         assert str(error.value).startswith(f"{function.__name__}: {message}")

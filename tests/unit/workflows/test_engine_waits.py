@@ -93,11 +93,9 @@ async def test_a_wait_asks_a_last_time_before_its_time_is_up() -> None:
         assert (clock.slept, clock.seconds) == (slept, seconds)
 
 
-SLOW = [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)]
-
-
 async def test_a_last_call_that_could_not_end_is_not_begun() -> None:
-    for took, interval, limit, slept, calls in SLOW:
+    cases = [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)]
+    for took, interval, limit, slept, calls in cases:
         clock = Clock()
 
         def slow(arguments: Mapping[str, Any], clock: Clock = clock, took: float = took) -> Any:

@@ -127,17 +127,15 @@ def test_values_up_to_the_limit_are_copied_and_those_that_json_does_not_have_rep
         assert copy_plain_value(value, 100, "it") == value
 
 
-EQUAL: list[tuple[object, object]] = [
-    *((1, 1.0), (None, None), ([1, {"a": True}], [1.0, {"a": True}]), ({"a": 1, "b": 2}, {"b": 2, "a": 1}))
-]
-UNEQUAL: list[tuple[object, object]] = [
-    *((1, True), (0, False), (None, False), ("1", 1), ([1, {"a": True}], [1, {"a": 1}]), ([], {}), ([1], [1, 1])),
-    *(({"a": 1}, {"a": 1, "b": None}), ("é", "e\N{COMBINING ACUTE ACCENT}")),
-]
-
-
 def test_values_are_compared_formatted_and_previewed() -> None:
-    for are, pairs in ((True, EQUAL), (False, UNEQUAL)):
+    equal: list[tuple[object, object]] = [
+        *((1, 1.0), (None, None), ([1, {"a": True}], [1.0, {"a": True}]), ({"a": 1, "b": 2}, {"b": 2, "a": 1}))
+    ]
+    unequal: list[tuple[object, object]] = [
+        *((1, True), (0, False), (None, False), ("1", 1), ([1, {"a": True}], [1, {"a": 1}]), ([], {}), ([1], [1, 1])),
+        *(({"a": 1}, {"a": 1, "b": None}), ("é", "e\N{COMBINING ACUTE ACCENT}")),
+    ]
+    for are, pairs in ((True, equal), (False, unequal)):
         for one, other in pairs:
             found = references.are_equal_values(one, other), references.are_equal_values(other, one)
             assert found == (are, are), (one, other)

@@ -37,10 +37,8 @@ def flow(variables: dict[str, Variable] | None = None) -> Workflow:
     return workflow(tool("s", params={"all": "${vars}"}), variables=chosen, outputs={"all": "${vars}"})
 
 
-DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": {"b": 1}}
-
-
 async def test_a_section_becomes_a_workflow_and_its_variables_typed_arguments(snapshot: Snapshot) -> None:
+    defaults = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": {"b": 1}}
     ##= man/spec/workflows.md#variables
     ##% Before the first step, the engine MUST reject missing and unknown variables, and values of the wrong type.
     section = json.decode((FILES / "sum.json").read_bytes(), type=WorkflowSection)
@@ -50,14 +48,14 @@ async def test_a_section_becomes_a_workflow_and_its_variables_typed_arguments(sn
     schema = json.schema_components([record], ref_template="{name}")[1]["Input"]
     snapshot.assert_match(json.format(json.encode(schema)).decode(), "input.json")
     made: Any = msgspec.convert({"query": "tea"}, record)
-    assert msgspec.to_builtins(made) == {"query": "tea", **DEFAULTS}
+    assert msgspec.to_builtins(made) == {"query": "tea", **defaults}
     again: Any = msgspec.convert({"query": "tea"}, record)
     assert getattr(made, "class") is not getattr(again, "class")
     # Arguments come by name or as a record.
     found = await run_workflow(flow(), msgspec.convert({"query": "tea", "of-kinds": []}, record), World({"echo": echo}))
-    assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "of-kinds": []}}
+    assert found.outputs == {"all": {"query": "tea", **defaults, "of-kinds": []}}
     found = await run_workflow(flow(), {"query": "tea", "share": 2, "of-kinds": []}, World({"echo": echo}))
-    assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "share": 2.0, "of-kinds": []}}
+    assert found.outputs == {"all": {"query": "tea", **defaults, "share": 2.0, "of-kinds": []}}
 
 
 REFUSED: list[Mapping[str, object]] = [

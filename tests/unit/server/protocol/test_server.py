@@ -222,21 +222,19 @@ async def test_a_cancelled_call_ends_and_the_server_goes_on(kettle: Path, mode: 
             assert answer.structured_content == {"number": 2}
 
 
-ASKED = {
-    "explain_section": {"section": "tea#pot"},
-    "implement_requirement": {"requirement": "1dd64a535306"},
-    "review_citations": {"file": "src"},
-    "system": {},
-    "triage_uncited": {"spec": "tea", "level": "must"},
-    "write_test": {"requirement": "1dd64a535306"},
-}
-
-
 async def test_the_command_line_prints_the_same(duvet_command: str, project: Path) -> None:
+    asked = {
+        "explain_section": {"section": "tea#pot"},
+        "implement_requirement": {"requirement": "1dd64a535306"},
+        "review_citations": {"file": "src"},
+        "system": {},
+        "triage_uncited": {"spec": "tea", "level": "must"},
+        "write_test": {"requirement": "1dd64a535306"},
+    }
     ##= man/spec/mcp.md#prompts
     ##% `duvet prompt` MUST print the text that `prompts/get` returns.
     async with client_of(over_stdio(duvet_command, project), "2025-06-18") as client:
-        for name, arguments in ASKED.items():
+        for name, arguments in asked.items():
             words = [word for key, value in arguments.items() for word in ("--arg", f"{key}={value}")]
             printed = run(duvet_command, project, "prompt", name, *words)
             assert (printed.code, printed.out) == (0, await prompt_text(client, name, arguments))

@@ -120,32 +120,30 @@ def test_a_cancelled_run_ends_its_process_and_leaves_the_index_as_it_was(kept: A
     assert kept.value(INGEST)["changed"] == 1
 
 
-RATED: dict[str, Any] = {"request_id": "uuid", "chunk_id": "docs/tea.md::0"}
-VOTE = {**RATED, "vote": 1, "note": "useful", "context": {"task": "demo"}}
-VOTED = {**VOTE, "vote": 1.0, "timestamp": CLOCK.isoformat(timespec="milliseconds"), "source": "mcp.manual"}
-
-
 def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
+    rated: dict[str, Any] = {"request_id": "uuid", "chunk_id": "docs/tea.md::0"}
+    vote = {**rated, "vote": 1, "note": "useful", "context": {"task": "demo"}}
+    voted = {**vote, "vote": 1.0, "timestamp": CLOCK.isoformat(timespec="milliseconds"), "source": "mcp.manual"}
     ##= man/spec/gateway.md#feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result.
-    assert refused(known, FEEDBACK, **{**VOTE, "vote": 2})[0] == "invalid_request"
+    assert refused(known, FEEDBACK, **{**vote, "vote": 2})[0] == "invalid_request"
     assert not (known.file.parent / "feedback.jsonl").exists()
-    assert known.value(FEEDBACK, **VOTE) == {"status": "ok", **VOTED}
+    assert known.value(FEEDBACK, **vote) == {"status": "ok", **voted}
     nothing = {"vote": 0.0, "note": None, "context": None}
-    assert known.value(FEEDBACK, **RATED, vote=0) == {"status": "ok", **VOTED, **nothing}
+    assert known.value(FEEDBACK, **rated, vote=0) == {"status": "ok", **voted, **nothing}
     # Empty feedback and feedback on an unknown chunk are stored with a warning.
     empty: list[dict[str, Any]] = [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}]
     for less in empty:
-        answer = known.answer(FEEDBACK, {**RATED, **less})
+        answer = known.answer(FEEDBACK, {**rated, **less})
         assert answer.warning == "The feedback is empty; submit a vote from -1 to 1, or a note."
     warning = "The index has no chunk with this chunk_id; the feedback was stored anyway."
     for name in ("docs/tea.md::1", "docs/gone.md::0", "x", "docs/tea.md::-1", "docs/tea.md::²"):
-        assert known.answer(FEEDBACK, {**VOTE, "chunk_id": name}).warning == warning
-    assert known.answer(FEEDBACK, VOTE).warning == ""
+        assert known.answer(FEEDBACK, {**vote, "chunk_id": name}).warning == warning
+    assert known.answer(FEEDBACK, vote).warning == ""
     known.file.unlink()
-    assert known.answer(FEEDBACK, VOTE).warning == ""
+    assert known.answer(FEEDBACK, vote).warning == ""
     votes = [json.loads(line) for line in (known.file.parent / "feedback.jsonl").read_text().splitlines()]
-    assert (votes[:2], len(votes)) == ([VOTED, {**VOTED, **nothing}], 13)
+    assert (votes[:2], len(votes)) == ([voted, {**voted, **nothing}], 13)
     fill(known.folder)
 
 

@@ -185,19 +185,17 @@ def test_any_text_gets_a_verdict(text: str) -> None:
         assert error.code is ErrorCode.INVALID_REQUEST
 
 
-HIDDEN = [
-    *("../secret.md", "{}/secret.md", "{}/none.md", "../tea/../secret.md", "tea.md/../../secret.md", "link.md"),
-    *(".env.md", "%2e%2e/secret.md", "..\\secret.md", "secret.md\0.md", "file:///etc/passwd"),
-    "https://example.org/../../secret.md",
-]
-
-
 def test_nothing_outside_the_project_is_read_or_downloaded(tmp_path: Path) -> None:
+    hidden = [
+        *("../secret.md", "{}/secret.md", "{}/none.md", "../tea/../secret.md", "tea.md/../../secret.md", "link.md"),
+        *(".env.md", "%2e%2e/secret.md", "..\\secret.md", "secret.md\0.md", "file:///etc/passwd"),
+        "https://example.org/../../secret.md",
+    ]
     (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
     folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     elsewhere = context_in(folder)
-    for name in [one.format(tmp_path) for one in HIDDEN]:
+    for name in [one.format(tmp_path) for one in hidden]:
         found = verdict(f"//= {name}#secret\n//# The key MUST be 41.", elsewhere)
         assert found["error"].startswith(("Specification not found: ", "URL not found: "))
         assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name, "")
