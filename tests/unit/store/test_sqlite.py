@@ -55,6 +55,16 @@ def test_each_change_has_a_new_revision(kitchen: Store) -> None:
         seen.append(kitchen.revision)
     assert len(set(seen)) == 7
 
+    # A writer reads its own change in any thread.
+    def work() -> int:
+        with kitchen.writing() as writing:
+            writing.remove("src/kettle.py")
+            with kitchen.reading():
+                return kitchen.chunk_total()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == kitchen.chunk_total() == 3
+
 
 def test_a_reader_sees_one_moment(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#ingest-runs
@@ -76,18 +86,6 @@ def test_a_reader_sees_one_moment(kitchen: Store) -> None:
                 pass
         assert read_whole_store(kitchen) == read_whole_store(other) != before
         assert kitchen.chunk_total() == 4 and kitchen.is_current
-
-
-def test_a_writer_reads_its_own_change_in_any_thread(kitchen: Store) -> None:
-    def work() -> int:
-        with kitchen.writing() as writing:
-            writing.remove("src/kettle.py")
-            with kitchen.reading():
-                return kitchen.chunk_total()
-
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(work).result() == 3
-    assert kitchen.chunk_total() == 3
 
 
 def test_a_failed_change_leaves_nothing(kitchen: Store) -> None:

@@ -301,21 +301,14 @@ def test_a_bucket_empties_and_fills() -> None:
     assert ([buckets.take("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
 
 
-def test_a_client_is_its_address_or_network() -> None:
-    clients = {
-        "192.0.2.1": "192.0.2.1",
-        "::ffff:192.0.2.1": "192.0.2.1",
-        "2001:db8::1:2:3:4": "2001:db8::",
-        "fe80::1%eth0": "fe80::",
-        "testclient": "testclient",
-    }
-    assert {host: find_client_address({"client": (host, 1234)}) for host in clients} == clients
-
-
 RARELY = HttpLimits(rate=0.0001, burst=3)  # Three requests, and no more for hours.
 
 
 def test_a_rate_is_that_of_a_token_or_an_address() -> None:
+    # A client is its address or network.
+    clients = {"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8::1:2:3:4": "2001:db8::"}
+    clients |= {"fe80::1%eth0": "fe80::", "testclient": "testclient"}
+    assert {host: find_client_address({"client": (host, 1234)}) for host in clients} == clients
     reader, address = f"Bearer {web.READER}", "192.0.2.1"
     keys: Sequence[tuple[list[str], AccessTokens, str]] = (
         ([reader], web.BOTH, "token reader"),
