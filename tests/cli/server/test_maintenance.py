@@ -1,5 +1,6 @@
 import json
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -8,9 +9,10 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.store.location import AUDIT_FILE, FEEDBACK_FILE
-from tests.cli.command import run
+from tests.cli.command import play, run, runner
 from tests.cli.sample_project import make
 from tests.cli.server.team import Given, by_mcp, by_pipes, by_rest, by_shell
 from tests.unit.knowledge.ingest.held_git import HeldGit
@@ -19,6 +21,8 @@ from tests.unit.server.clients import MODERN, client_of, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.http_server import ADMIN, READER, TOKENS, asking, post
 from tests.unit.server.stdio_server import Wire
+
+Start = Callable[..., Wire]
 
 pytestmark = pytest.mark.anyio
 LONGEST = 60
@@ -43,19 +47,18 @@ def audit(project: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (project / STORED / AUDIT_FILE).read_text().splitlines()]
 
 
-def test_every_change_is_in_the_audit_log(duvet_command: str, project: Path) -> None:
-    wire, answers = Wire(duvet_command, project), dict[str, Any]()
-    wire.greet()
+def test_every_change_is_in_the_audit_log(duvet_command: str, project: Path, wire: Start) -> None:
+    session, answers = wire(), dict[str, Any]()
+    session.greet()
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
-            for ask in (by_pipes(wire), by_mcp(client), by_rest(client), by_shell(duvet_command, project)):
+            for ask in (by_pipes(session), by_mcp(client), by_rest(client), by_shell(duvet_command, project)):
                 for tool, given in CALLS.items():
                     code, answer = ask(tool, given)
                     assert (code, answer.keys()) == ("", answers.setdefault(tool, answer).keys())
                     is_stored = tool in ("km-feedback-submit", "km-backup-trigger")
                     assert answer["status"] == ("ok" if is_stored else "success")
         log = command.end()[2]
-    wire.kill()
     lines, both = audit(project), ["maintainer", "reader"]
     faces = (("mcp", "local"), ("mcp", "admin"), ("rest", "admin"), ("shell", "local"))
     assert [(one["face"], one["who"], one["scopes"], one["tool"], one["outcome"]) for one in lines] == [
@@ -178,24 +181,23 @@ def test_an_ingest_process_ends_with_its_server(duvet_command: str, project: Pat
 
 
 @pytest.mark.criterion("knowledge 1.1")
-def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
+def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path, wire: Start) -> None:
     ##= man/spec/gateway.md#access
     ##% A caller over standard input and output or in the shell MUST have all scopes, unless only a reader's token is
     ##% set.
     reader, admin = {"KM_READER_TOKEN": "r"}, {"DUVET_ADMIN_TOKEN": "a"}
     for environ, is_limited in (({}, False), (reader, True), (admin, False), (reader | admin, False)):
-        wire = Wire(duvet_command, project, **environ)
-        wire.greet()
-        names = {tool["name"] for tool in wire.ask("tools/list")["result"]["tools"]}
-        outcome = by_pipes(wire)("km-ingest-status", {})
-        wire.kill()
+        session = wire(**environ)
+        session.greet()
+        names = {tool["name"] for tool in session.ask("tools/list")["result"]["tools"]}
+        outcome = by_pipes(session)("km-ingest-status", {})
         assert ("km-search" in names, "km-ingest-status" in names) == (True, not is_limited)
         assert outcome.code == ("forbidden" if is_limited else "")
         shell = by_shell(duvet_command, project, **environ)
         assert (shell("km-help", {}).code, shell("km-ingest-status", {}).code) == ("", "exit 1" if is_limited else "")
 
 
-def test_uploads_are_files_of_the_project(duvet_command: str, project: Path) -> None:
+def test_uploads_are_files_of_the_project(duvet_command: str, project: Path, wire: Start) -> None:
     outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
     with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
         for path in (str(outside), "/etc/hostname", "../outside.md"):
@@ -205,13 +207,12 @@ def test_uploads_are_files_of_the_project(duvet_command: str, project: Path) -> 
         unknown = ("upstream_error", "this project is not indexed yet")
         assert by_rest(client)("km-backup-trigger", {}) == unknown
     # An agent on this machine may be told by a text that it has read to copy a file of its user.
-    wire = Wire(duvet_command, project)
-    wire.greet()
+    session = wire()
+    session.greet()
     shell = by_shell(duvet_command, project)
     for path in (str(outside), "/etc/hostname", "../outside.md", ".duvet/config.toml"):
-        assert by_pipes(wire)("km-upload", {"source_path": path}).code == "invalid_request"
+        assert by_pipes(session)("km-upload", {"source_path": path}).code == "invalid_request"
         assert shell("km-upload", {"source_path": path}).code == "exit 2"
-    wire.kill()
     assert shell("km-upload", {"source_path": "docs/spec.md", "destination": "docs/copy.md"}).code == ""
     outcomes = ["invalid_request"] * 6 + ["unsupported_operation", "upstream_error"] + ["invalid_request"] * 8
     outcomes += ["success"]
@@ -253,29 +254,21 @@ def test_the_longest_text(duvet_command: str, project: Path) -> None:
             assert code == "invalid_request" and message.endswith("; the limit is 500,000")
 
 
-def test_variables_set_the_defaults_of_uploads(duvet_command: str, project: Path) -> None:
-    root = project.parent / "content"
-    root.mkdir()
-    defaults = {"KM_UPLOAD_DEFAULT_OVERWRITE": "true", "KM_UPLOAD_DEFAULT_INGEST": "true"}
-    ask = by_shell(duvet_command, project, KM_CONTENT_ROOT=str(root), **defaults)
-    bare = by_shell(duvet_command, project)
-    for tool, argument, value in (("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")):
-        given = {argument: value, "destination": f"docs/{tool}.md"}
-        for overwritten in (False, True):
-            found = ask(tool, given).value
-            assert found["stored_path"] == str(root / f"docs/{tool}.md") and (root / f"docs/{tool}.md").exists()
-            assert (found["overwritten"], found["ingest_triggered"]) == (overwritten, True)
-            assert found["ingest_run"]["success"] is True
-        assert bare(tool, given).value["ingest_triggered"] is False
-        assert bare(tool, given).code == "exit 2"
+GIVEN = {"km-storetext": "--content x", "km-upload": "--source-path docs/spec.md"}
+UPLOADS = [f"duvet call {tool} {given} --destination docs/{tool}.md" for tool, given in GIVEN.items()]
+SHOWN = "| grep -Eo '(stored_path|overwritten|triggered|success).*'"
+DEFAULTS = ("KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST")
+ALL_SET = f"KM_CONTENT_ROOT=$(dirname $PWD)/content {'=true '.join(DEFAULTS)}=true"
+WRONG = (
+    "mcp --check",
+    "mcp",
+    "mcp --http 0",
+    "call km-feedback-submit --request-id r --chunk-id c --vote 1 >/dev/null",
+)
 
 
-def test_wrong_variables_are_refused(duvet_command: str, project: Path) -> None:
-    for name in ("KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"):
-        for words in ("mcp --check", "mcp", "mcp --http 0"):
-            done = run(duvet_command, project, *words.split(), environ={name: "maybe"})
-            assert (done.code, done.out) == (1, "")
-            assert f"the environment variable `{name}` is neither true nor false" in done.err
-        ask = by_shell(duvet_command, project, **{name: "maybe"})
-        assert ask("km-feedback-submit", {"request_id": "r", "chunk_id": "c", "vote": 1}).code == ""
-        assert ask("km-storetext", {"content": "x"}).code == "exit 1"
+def test_variables_set_the_defaults_of_uploads(duvet_command: str, project: Path, gold: Snapshot) -> None:
+    lines = [f"$ {environ} {line} {SHOWN}" for line in UPLOADS for environ in (ALL_SET, ALL_SET, "", "")]
+    lines += [f"$ {name}=maybe duvet {line}" for name in DEFAULTS for line in (*WRONG, "call km-storetext --content x")]
+    told = play(runner(duvet_command, project), project, "$ mkdir ../content", *lines, "$ ls ../content/docs")
+    gold.assert_match(told.replace(str(project.parent), "<above>"), "variables.txt")

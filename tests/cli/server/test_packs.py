@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.unit.specs.download_server import LONGEST
 from tests.unit.tools.tool_calls import FILES
 
 pytestmark = pytest.mark.anyio
+Start = Callable[..., Wire]
 PACK = (PROJECTS / "pack/kettle.py").read_text()
 CONFIG: dict[str, Any] = {
     "toolPacks": {"kettle": {"path": "./kettle.py", "settings": {"drink": "milk"}}},
@@ -37,6 +39,11 @@ CONFIG: dict[str, Any] = {
 def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path:
     text = json.dumps({**config, "server": server})
     return make(folder / "project", {**FILES, "kettle.py": PACK, "duvet.config.json": text})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return kettle(tmp_path)
 
 
 @pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
@@ -138,38 +145,31 @@ CHANGES = [f"notifications/{name}/list_changed" for name in ("prompts", "resourc
 
 @pytest.mark.criterion("core 2.2.5")
 @pytest.mark.parametrize("has_project", [True, False])
-def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Path, has_project: bool) -> None:
-    ##= man/spec/service.md#configuration
-    ##% After a valid edit of its configuration or of a pack's file, the server MUST use the new version for the next
-    ##% request, or log which keys require a restart.
-    folder = kettle(tmp_path)
+def test_a_pack_is_loaded_again_when_it_changes(project: Path, wire: Start, has_project: bool) -> None:
     if not has_project:
-        (folder / ".duvet/config.toml").unlink()
-    wire = Wire(duvet_command, folder)
+        (project / ".duvet/config.toml").unlink()
+    session = wire()
 
     def call(tool: str) -> Any:
-        return wire.ask("tools/call", {"name": tool, "arguments": {"litres": 1}}).get("result")
+        return session.ask("tools/call", {"name": tool, "arguments": {"litres": 1}}).get("result")
 
     def names(method: str, part: str) -> list[str]:
-        return [one["name"] for one in wire.ask(method, {})["result"][part]]
+        return [one["name"] for one in session.ask(method, {})["result"][part]]
 
-    try:
-        wire.greet()
-        assert "boil" in names("tools/list", "tools")
-        assert call("boil")["structuredContent"] == {"result": 167}
-        (folder / "kettle.py").write_text(PACK.replace("def boil(", "def heat("))
-        assert list_changes(wire) == CHANGES
-        assert call("heat")["structuredContent"] == {"result": 167} and call("boil") is None
-        (folder / "duvet.config.json").write_text('{"toolPacks": {"kettle": {"path": "kettle.py", "enabled": false}}}')
-        assert list_changes(wire) == CHANGES
-        assert "heat" not in names("tools/list", "tools")
-        assert "brew" not in names("prompts/list", "prompts")
-        assert "menu" not in names("resources/list", "resources")
-        text = wire.ask("prompts/get", {"name": "system"})["result"]["messages"][0]["content"]["text"]
-        assert "brew" not in text and "heat" not in text
-        assert wire.end() == 0
-    finally:
-        wire.kill()
+    session.greet()
+    assert "boil" in names("tools/list", "tools")
+    assert call("boil")["structuredContent"] == {"result": 167}
+    (project / "kettle.py").write_text(PACK.replace("def boil(", "def heat("))
+    assert list_changes(session) == CHANGES
+    assert call("heat")["structuredContent"] == {"result": 167} and call("boil") is None
+    (project / "duvet.config.json").write_text('{"toolPacks": {"kettle": {"path": "kettle.py", "enabled": false}}}')
+    assert list_changes(session) == CHANGES
+    assert "heat" not in names("tools/list", "tools")
+    assert "brew" not in names("prompts/list", "prompts")
+    assert "menu" not in names("resources/list", "resources")
+    text = session.ask("prompts/get", {"name": "system"})["result"]["messages"][0]["content"]["text"]
+    assert "brew" not in text and "heat" not in text
+    assert session.end() == 0
 
 
 STATUSES: list[tuple[str, dict[str, Any], int, str, str]] = [
@@ -198,8 +198,6 @@ def test_a_status_says_whose_fault_it_is(duvet_command: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("level", ["warn", "debug"])
 def test_exceptions_of_tools_are_logged(duvet_command: str, tmp_path: Path, level: str) -> None:
-    ##= man/spec/service.md#operations
-    ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
     with Command(duvet_command, kettle(tmp_path, logFormat="json", logLevel=level)) as command:
         with command.client() as client:
             client.post_tool("spill", cups=0)
@@ -215,28 +213,20 @@ def test_exceptions_of_tools_are_logged(duvet_command: str, tmp_path: Path, leve
 
 @pytest.mark.criterion("core 2.2.6")
 @pytest.mark.parametrize(("sort", "seconds"), [(signal.SIGINT, 0.2), (signal.SIGTERM, 20)])
-def test_a_signal_lets_running_calls_end(
-    duvet_command: str, tmp_path: Path, sort: signal.Signals, seconds: float
-) -> None:
-    ##= man/spec/mcp.md#stopping
-    ##% On SIGINT or SIGTERM, the server MUST answer the open requests, cancel those that are still open after
-    ##% `shutdownTimeout` seconds, and exit with 0.
+def test_a_signal_lets_running_calls_end(tmp_path: Path, wire: Start, sort: signal.Signals, seconds: float) -> None:
     folder = kettle(tmp_path, shutdownTimeout=seconds, logLevel="info")
     os.mkfifo(folder / "pipe")
-    wire = Wire(duvet_command, folder)
-    try:
-        wire.greet()
-        given = {"name": "pour", "arguments": {"path": "pipe"}, "_meta": {"progressToken": 1}}
-        wire.send(request("tools/call", given, id=7))
-        assert wire.read()["params"]["message"] == "pouring"
-        wire.process.send_signal(sort)
-        if seconds > 1:
-            (folder / "pipe").write_text("tea")
-        answer = wire.read()
-        assert (wire.process.wait(LONGEST), wire.line()) == (0, b"")
-        told = wire.told()
-    finally:
-        wire.kill()
+    session = wire()
+    session.greet()
+    given = {"name": "pour", "arguments": {"path": "pipe"}, "_meta": {"progressToken": 1}}
+    session.send(request("tools/call", given, id=7))
+    assert session.read()["params"]["message"] == "pouring"
+    session.process.send_signal(sort)
+    if seconds > 1:
+        (folder / "pipe").write_text("tea")
+    answer = session.read()
+    assert (session.process.wait(LONGEST), session.line()) == (0, b"")
+    told = session.told()
     if seconds > 1:
         assert (answer["id"], answer["result"]["structuredContent"]) == (7, {"result": "tea"})
         assert "tool=pour" in told and "status=ok" in told
@@ -255,9 +245,6 @@ async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_
 
 
 async def test_a_disabled_pack_is_gone_from_every_face(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/service.md#packs
-    ##% If the configuration disables the pack `trace`, the server MUST NOT offer the prompts and resources of the
-    ##% pack, or mention them in its instructions.
     packs = {**CONFIG["toolPacks"], "trace": {"enabled": False}}
     folder = kettle(tmp_path, {"toolPacks": packs})
     async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:
