@@ -242,7 +242,7 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
                 return tree.citation(ids[spelling])
             resource = parse_resource(path, is_encoded=is_encoded)
             if resource is None:
-                hint = "use a path that begins with /specifications, /requirements or /citations"
+                hint = "list the resources with `resources/list`"
                 raise NotFoundError(f"unknown resource {quote_text(path)}", hint=hint)
             if resource.specification is None:
                 return SPECIFICATIONS

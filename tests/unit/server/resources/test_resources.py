@@ -200,7 +200,7 @@ ASKS: Sequence[Callable[[Client, str], Awaitable[Any]]] = (
     list_below,
 )
 TEA = "/specifications/tea/sections"
-NOTHING = 'unknown resource "/nothing": use a path that begins with /specifications, /requirements or /citations'
+NOTHING = 'unknown resource "/nothing": list the resources with `resources/list`'
 MISSING = {
     "/nothing": NOTHING,
     "/specifications/tee": 'unknown specification "tee": did you mean tea?',
