@@ -62,8 +62,7 @@ def test_the_tables(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n\n".join(tables), "bench/tables.txt")
     assert [one.passes for one in costs] == [True, True, False, False]
     assert [one.passes for one in figures] == [True, True, False, True, True, True, False]
-    failed = [one.name.partition(": ")[2] for one in visits if not one.passes]
-    assert failed == ["script at the start, ms", "elements"]
+    assert [one.name.partition(": ")[2] for one in visits if not one.passes] == ["script at the start, ms", "elements"]
     assert (pages.wanted("page of *x 2000"), pages.wanted("*cold")) == (["2000 x 2000", "10000 x 2000"], [])
     flat = Curve("sources", State.COLD, (1, 10, 100), Cu(0.1, 18), (Cu(0.1, 18), Cu(0.1001, 18), Cu(0.104, 18)))
     assert Line(flat, "cu").exponent == 0

@@ -101,11 +101,6 @@ def test_nothing_is_written_through_a_linked_folder(paths: StorePaths, tmp_path:
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
-def record_run(paths: StorePaths, name: str) -> None:
-    with closing(open_store(paths.store)) as store, store.writing() as writing:
-        writing.put_run(IngestRun(run_id=name, profile="local", started_at=1.0))
-
-
 def runs(path: str) -> list[str]:
     return [run.run_id for run in ask_store(path, lambda store: store.runs())]
 
@@ -117,7 +112,8 @@ def test_a_run_that_ends_during_a_restore_is_backed_up(paths: StorePaths, tmp_pa
     def keep() -> str:
         path = make_backup(paths)
         if names:
-            record_run(paths, names.pop(0))
+            with closing(open_store(paths.store)) as store, store.writing() as writing:
+                writing.put_run(IngestRun(run_id=names.pop(0), profile="local", started_at=1.0))
         return path
 
     archive = swap_store(paths, copy, keep, "", 1.0)

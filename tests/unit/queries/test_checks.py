@@ -119,8 +119,7 @@ def test_filters_apply_to_checks() -> None:
         (("s.md#a",), ("stop", "boil"), "boil"),
     ]:
         asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
-        found = [*states(asked, asked.check_implementations())]
-        assert found == [f"It MUST {word}." for word in selected.split()]
+        assert [*states(asked, asked.check_implementations())] == [f"It MUST {word}." for word in selected.split()]
     annotations = ("b test It MUST stop.", "b test It MUST")
     assert not query(*annotations, filter=QueryFilter(quotes=("it must",))).check_duplicates().has_passed
     assert query(*annotations, filter=QueryFilter(quotes=("stop",))).check_duplicates().has_passed

@@ -209,8 +209,7 @@ def test_the_nearest_vectors_are_found(total: int, every: int, kind: Kind) -> No
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2
     names = [7 * at for at in range(total)]
     parts = [slice(at, min(at + 100, total)) for at in range(0, total, 100)]
-    segments = [VectorSegment(tuple(names[part]), b"".join(map(make_row, vectors[part]))) for part in parts]
-    matrix = kind(WIDTH, segments)
+    matrix = kind(WIDTH, [VectorSegment(tuple(names[part]), b"".join(map(make_row, vectors[part]))) for part in parts])
     wanted = numbers(random)
     allowed = names[::every] if every else None
     nearness = [cosine([*wanted], [*vector]) / cosine([*vector], [*vector]) ** 0.5 for vector in vectors]

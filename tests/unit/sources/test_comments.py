@@ -46,8 +46,7 @@ def test_the_type_of_the_source_counts_where_none_is_given() -> None:
 
 
 def read(*fields: str) -> Annotation:
-    text = "\n".join(f"  //= {field}" for field in fields)
-    found, problems = scan_comments("a.rs", text, SourceStyle())
+    found, problems = scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), SourceStyle())
     assert problems == []
     return found[0]
 

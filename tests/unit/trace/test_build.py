@@ -135,8 +135,7 @@ def in_file(path: str, target: str) -> Annotation:
 def test_targets_of_requirement_files_start_at_the_file() -> None:
     tree = MemoryTree({"a/b/tea.md": FILES["tea.md"], "top.md": FILES["tea.md"]})
     targets = ("a/b/c/one.toml", "tea.md#tea"), ("a/b/c/one.toml", "top.md#tea"), ("x/two.toml", "tea.md#tea")
-    annotations = tuple(in_file(*one) for one in targets)
-    trace = build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
+    trace = build_trace(tuple(in_file(*one) for one in targets), Library(tree, "d"), tree, "", (), Progress())
     assert [one.specification.locator.name for one in trace.coverages] == ["a/b/tea.md", "top.md"]
     assert [(one.code, one.path, one.place.line) for one in trace.problems] == [("DUV040", "x/two.toml", 3)]
     assert trace.match_of[2] is None

@@ -192,8 +192,7 @@ def test_duvets_own_data_is_not_part_of_a_tree(root: Path) -> None:
 
 def test_each_stamp_of_a_file_reveals_a_change(root: Path) -> None:
     tree = asked(root)
-    stamps = "size", "modified", "changed", "inode"
-    for mark, looks in product(stamps, (tree.record.files, tree.record.folders)):
+    for mark, looks in product(("size", "modified", "changed", "inode"), (tree.record.files, tree.record.folders)):
         path, seen = next(iter(looks.items()))
         other = replace(seen, **{mark: getattr(seen, mark) + 1})
         assert same(tree)

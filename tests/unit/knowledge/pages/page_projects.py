@@ -23,17 +23,13 @@ TRACE = {".duvet/config.toml": CONFIG, "docs/spec.md": SPECIFICATION, "src/tea.r
 
 
 def project_of(files: Mapping[str, str | bytes]) -> Project:
-    everything = {**TRACE, **files}
-    return Project(tree=MemoryTree({path: _bytes(text) for path, text in everything.items()}))
+    texts = {**TRACE, **files}.items()
+    return Project(tree=MemoryTree({path: text.encode() if isinstance(text, str) else text for path, text in texts}))
 
 
 def project_in(folder: Path, *, kept: bool = False) -> Project:
     cache = DiskCache(DiskTree(str(folder)), {}, kept=kept)
     return Project(str(folder), tree=cache.tree, memory=cache)
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
 
 
 def notes_of(files: Mapping[str, str | bytes]) -> PageCollection:

@@ -59,8 +59,7 @@ MARKDOWN = [
 def test_markdown_of_pages_is_rendered(snapshot: Snapshot) -> None:
     ##= man/spec/pages.md#in-the-html-report
     ##% The HTML report MUST escape the HTML tags of a page.
-    found = "".join(f"{text!r}\n{render_markdown(text)}|\n\n" for text in MARKDOWN)
-    snapshot.assert_match(found, "html/markdown.txt")
+    snapshot.assert_match("".join(f"{text!r}\n{render_markdown(text)}|\n\n" for text in MARKDOWN), "html/markdown.txt")
 
 
 LINKS = [
