@@ -284,6 +284,7 @@ def test_an_inner_dot_of_a_pattern_stays_in_the_spelling() -> None:
         (["./src/././*.rs", "src/../src/*"], {"src/a.rs": "src/././a.rs"}),
         (["src/*.rs", "src/./*.rs"], {}),
         (["**/d/./e/*"], {"src/d/e/f.rs": "src/d/./e/f.rs"}),
+        (["src/./d/./e/*"], {"src/d/e/f.rs": "src/./d/./e/f.rs"}),
         (["src/./**/*.rs"], {"src/a.rs": "src/./a.rs", "src/d/e/f.rs": "src/./d/e/f.rs"}),
         (["src/**/./*.rs", "**/d/./**"], {}),
         (["*[/./src/*.rs"], {}),
