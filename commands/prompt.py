@@ -7,15 +7,9 @@ from typing import Any
 
 import click
 
-from duvet.console import command, project, streams
+from duvet.console import command, options, project, streams
 from duvet.console.application import invoke_tool, make_application, make_shell_error
-from duvet.console.options import (
-    TEXT_TYPE,
-    add_list_format,
-    add_service_options,
-    add_trace_options,
-    select_trace_options,
-)
+from duvet.console.options import select_trace_options
 from duvet.errors import DuvetError, QueryError
 from duvet.prompts import library
 from duvet.prompts.content import fill_prompt
@@ -40,22 +34,22 @@ _COLUMNS = (
 @click.argument(
     "name",
     required=False,
-    type=TEXT_TYPE,
+    type=options.TEXT_TYPE,
     metavar="[NAME [--arg NAME=VALUE]...]",
     shell_complete=command.complete_values("prompts"),
 )
 @click.option(
     "--arg",
     "arguments",
-    type=TEXT_TYPE,
+    type=options.TEXT_TYPE,
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=command.complete_values("prompt_arguments"),
     help="Set an argument of the prompt; repeatable.",
 )
-@add_list_format
-@add_service_options
-@add_trace_options
+@options.add_list_format
+@options.add_service_options
+@options.add_trace_options
 def prompt(name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any) -> None:
     """A prompt is an instruction for an agent, with data from this project. `duvet mcp` serves the same prompts.
 

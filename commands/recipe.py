@@ -11,17 +11,9 @@ from click.exceptions import Exit
 from msgspec.structs import replace
 
 from duvet.config.service_tables import VariableType
-from duvet.console import command, streams, workflow_run
+from duvet.console import command, options, streams, workflow_run
 from duvet.console.application import make_application, make_shell_error, parse_arguments, read_json_argument
-from duvet.console.options import (
-    PACKS_KEY,
-    TEXT_TYPE,
-    add_service_options,
-    add_text_format,
-    add_trace_options,
-    add_unused_options,
-    add_variable_options,
-)
+from duvet.console.options import PACKS_KEY
 from duvet.console.problems import add_problem_format, make_problem_output, print_problems
 from duvet.errors import DuvetError, ProblemsError
 from duvet.reports.cells import encode_json, escape_cell
@@ -105,7 +97,7 @@ def recipe() -> None:
     metavar="[table|plain|json|jsonl|csv|markdown]",
     help="Output format [default: table on a terminal, else plain].",
 )
-@add_unused_options
+@options.add_unused_options
 def list_recipes(format: str | None) -> None:
     """List the recipes of the project and the built-in recipes.
 
@@ -138,10 +130,10 @@ def list_recipes(format: str | None) -> None:
 
 
 @recipe.command("show")
-@click.argument("name", type=TEXT_TYPE, shell_complete=command.complete_values("recipes"))
-@add_text_format
+@click.argument("name", type=options.TEXT_TYPE, shell_complete=command.complete_values("recipes"))
+@options.add_text_format
 @command.path_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
-@add_unused_options
+@options.add_unused_options
 def show_recipe(name: str, format: str, output: str | None) -> None:
     """Print a recipe's file.
 
@@ -166,13 +158,13 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 @click.argument(
     "names",
     nargs=-1,
-    type=command.ReferenceType(TEXT_TYPE),
+    type=command.ReferenceType(options.TEXT_TYPE),
     metavar="[NAME | FILE]...",
     shell_complete=command.complete_values("recipe_files"),
 )
 @add_problem_format
-@add_service_options
-@add_trace_options
+@options.add_service_options
+@options.add_trace_options
 def check(names: tuple[str, ...], format: str | None, output: str | None, **options: Any) -> None:
     """Check the named recipes, or all recipes in the project.
 
@@ -207,12 +199,12 @@ recipe.add_old_name("validate", check)
 
 
 @recipe.command("run")
-@click.argument("name", type=TEXT_TYPE, shell_complete=command.complete_values("recipes"))
-@add_variable_options
+@click.argument("name", type=options.TEXT_TYPE, shell_complete=command.complete_values("recipes"))
+@options.add_variable_options
 @click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` is shown as `$${`.")
-@add_text_format
-@add_service_options
-@add_trace_options
+@options.add_text_format
+@options.add_service_options
+@options.add_trace_options
 def run(name: str, variables: tuple[str, ...], given: str | None, dry_run: bool, format: str, **options: Any) -> None:
     """Run a recipe and show the result of each step.
 

@@ -7,21 +7,13 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-from duvet.console import command, streams, workflow_run
+from duvet.console import command, options, streams, workflow_run
 from duvet.console.application import (
     find_workflow_problems,
     make_application,
     make_shell_error,
     parse_arguments,
     read_json_argument,
-)
-from duvet.console.options import (
-    TEXT_TYPE,
-    add_list_format,
-    add_service_options,
-    add_text_format,
-    add_trace_options,
-    add_variable_options,
 )
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
 from duvet.errors import NotFoundError, ProblemsError
@@ -56,9 +48,9 @@ def workflow() -> None:
 
 
 @workflow.command("list")
-@add_list_format
-@add_service_options
-@add_trace_options
+@options.add_list_format
+@options.add_service_options
+@options.add_trace_options
 def list_workflows(format: str | None, **options: Any) -> None:
     """List the workflows in the configuration.
 
@@ -78,9 +70,9 @@ def list_workflows(format: str | None, **options: Any) -> None:
 
 
 @workflow.command("show")
-@click.argument("name", type=TEXT_TYPE)
-@add_service_options
-@add_trace_options
+@click.argument("name", type=options.TEXT_TYPE)
+@options.add_service_options
+@options.add_trace_options
 def show_workflow(name: str, **options: Any) -> None:
     """Print the definition of a workflow as JSON.
 
@@ -94,10 +86,10 @@ def show_workflow(name: str, **options: Any) -> None:
 
 
 @workflow.command("check")
-@click.argument("name", type=TEXT_TYPE, required=False)
+@click.argument("name", type=options.TEXT_TYPE, required=False)
 @add_problem_format
-@add_service_options
-@add_trace_options
+@options.add_service_options
+@options.add_trace_options
 def check(name: str | None, format: str | None, output: str | None, **options: Any) -> None:
     """Check one workflow, or all workflows.
 
@@ -121,11 +113,11 @@ def check(name: str | None, format: str | None, output: str | None, **options: A
 
 
 @workflow.command("run")
-@click.argument("name", type=TEXT_TYPE)
-@add_variable_options
-@add_text_format
-@add_service_options
-@add_trace_options
+@click.argument("name", type=options.TEXT_TYPE)
+@options.add_variable_options
+@options.add_text_format
+@options.add_service_options
+@options.add_trace_options
 def run(name: str, variables: tuple[str, ...], given: str | None, format: str, **options: Any) -> None:
     """Run a workflow and show the result of each step.
 

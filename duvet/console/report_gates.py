@@ -15,14 +15,8 @@ from duvet.project.project import Project
 from duvet.queries.references import RequirementRef, SectionRef, resolve_reference
 from duvet.reports.cells import escape_cell
 from duvet.text import colour_diff_line, make_unified_diff, quote_text
+from duvet.trace import gates
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.gates import (
-    check_gates,
-    find_incomplete,
-    find_not_applicable_annotations,
-    has_implementation,
-    use_upstream_wording,
-)
 from duvet.trace.locations import ProjectFiles
 
 
@@ -59,11 +53,11 @@ def list_gates(project: Project, request: report_result.ReportRequest, *, is_ci:
 def _check_lines(
     project: Project, citations: bool, tests: bool, snapshot: report_run.SnapshotRenderer
 ) -> list[Problem]:
-    freed = find_not_applicable_annotations(project.requirements) if project.not_applicable else frozenset()
-    problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
+    freed = gates.find_not_applicable_annotations(project.requirements) if project.not_applicable else frozenset()
+    problems = gates.check_gates(project.trace, citations=citations, tests=tests, freed=freed)
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate on tests MUST fail if code cites none of the requirements.
-    if not (citations or has_implementation(project.trace) or project.is_like_upstream):
+    if not (citations or gates.has_implementation(project.trace) or project.is_like_upstream):
         path = project.config.path if project.config else ""
         hint = "cite requirements in the code that implements them"
         message = "no code cites a requirement, so the gate on tests checks nothing"
@@ -72,7 +66,7 @@ def _check_lines(
 
 
 def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
-    return [use_upstream_wording(one) if project.is_like_upstream else one for one in problems]
+    return [gates.use_upstream_wording(one) if project.is_like_upstream else one for one in problems]
 
 
 def _check_snapshot(project: Project, path: str, snapshot: report_run.SnapshotRenderer) -> list[Problem]:
@@ -122,7 +116,7 @@ def _check_targets(
         hint = "name a specification or a section with requirements, or remove the target"
         return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
     selected = project.requirements if gate.everything else [project.requirements[index] for index in sorted(found)]
-    return [*find_incomplete(selected, tests=noun == "tests"), *unknown]
+    return [*gates.find_incomplete(selected, tests=noun == "tests"), *unknown]
 
 
 def _find_target(catalogue: Catalogue, name: str, files: ProjectFiles) -> str:

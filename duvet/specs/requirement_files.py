@@ -8,15 +8,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 from duvet import rules
+from duvet.config import toml
 from duvet.config.document import DocumentError, describe_invalid_type, describe_unknown_field, did_you_mean
-from duvet.config.toml import (
-    TomlDocument,
-    format_multi_line_string,
-    format_one_line_string,
-    has_control_characters,
-    parse_toml_bytes,
-    strip_control_characters,
-)
+from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Problem, Section, Source
 from duvet.text import WHITESPACE, quote_text
 
@@ -90,7 +84,7 @@ def _read_tables(text: str) -> list[tuple[str, _Span, dict[str, _Span]]] | None:
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
     """Read a valid file that has only plain strings, much faster than a TOML parser; return None for other files."""
     try:
-        tables = None if has_control_characters(data) else _read_tables(text := data.decode())
+        tables = None if toml.has_control_characters(data) else _read_tables(text := data.decode())
     except UnicodeDecodeError:
         return None
     if tables is None:
@@ -269,13 +263,13 @@ def make_requirement_file(
     title = section.full_title.replace("\n", "\n# ")
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"
-    if has_control_characters(comment.encode()):
-        comment = strip_control_characters(comment)
-    target_string = format_one_line_string(target)
+    if toml.has_control_characters(comment.encode()):
+        comment = toml.strip_control_characters(comment)
+    target_string = toml.format_one_line_string(target)
     head = f"{_BEFORE_TARGET}{target_string}\n\n{comment}\n"
     texts = ["\n".join(extracted.pieces) for extracted in found]
     together = "\n".join(texts)
-    is_literal = "'''" not in together and not has_control_characters(together.encode())
+    is_literal = "'''" not in together and not toml.has_control_characters(together.encode())
     target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(target_string))
     line, position = head.count("\n") + 1, len(head)
     # Looking up a member of an enum in the loop takes longer.
@@ -283,7 +277,7 @@ def make_requirement_file(
     parts, annotations = [head], []
     for extracted, text in zip(found, texts, strict=True):
         level, name = extracted.level, extracted.name
-        string = f"'''\n{text}\n'''" if is_literal else format_multi_line_string(text)
+        string = f"'''\n{text}\n'''" if is_literal else toml.format_multi_line_string(text)
         parts.append(f"{_BEFORE_QUOTE[level]}{string}{_AFTER_QUOTE}")
         start = position + len(_BEFORE_QUOTE[level])
         end = start + len(string)
