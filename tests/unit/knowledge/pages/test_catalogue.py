@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.knowledge.pages.catalogue import PageCollection, PageEdge, PageGraph, PageNode, PageStore, find_page_problems
 from duvet.knowledge.pages.page import decode_page_body
@@ -9,40 +10,26 @@ from duvet.knowledge.pages.search import PageIndex, search_pages
 from tests.cli.sample_project import make
 from tests.unit.knowledge.pages.page_projects import TRACE, list_problems, load, notes_of, project_in, project_of
 
+LINKS = [
+    *("[[a]] [[b]]", "[[a|the first]] [[b | second ]]", "[[a#intro]] [[b#x|label]]", "[[b]] [[a]] [[b|again]]"),
+    *("[[  a  ]] [[two  words]]", "# On [[a]]\n\n- [[b]]\n\n> [[c]]\n", "[[a\nb|label\nof it]]"),
+    *("[[a|[[b|c]] [[d|[[e|f", "[[a|`x` [y]]] [[#`move`|move]]", "![[a]] ![[b#x|100]]"),
+    *("[x](a.md) [y](./b.md#z) [z](c%20d.md) ![p](q.png)", "%% [[a]]\n\n[[b]] %% [[c]] `%%` [[d]] %%\n\n[[e]]"),
+    *("x[^1]\n\n[^1]: [[a]]\n", "[[https://example.org|x]] <https://example.org> <a@b.example>"),
+    *("[[a\\|label]]", "[[]] [[ ]] [[#heading]] [[|x]] [a] [[a] [[", "\\[[a]]", "[[1]](https://example.org)"),
+    *("[[[a]]]", "`[[a]]` and ``[[b]] ` ``", "```\n[[a]]\n```\n~~~sh\nif [[ -f x ]]; then\n~~~\n[[b]]"),
+    "text\n\n    [[a]]\n\n[[b]]",
+    "x <!-- [[a]] --> [[b]]\n\n<!--\n[[c]]\n-->\n\n<div>[[d]]</div>\n\n<!-- [[e]]",
+    *("[[\u05e2\u05d1\u05e8\u05d9\u05ea]] [[\U0001f375]] [[cafe\u0301]]", "one\r\n[[a]]\r\n"),
+]
 
-def test_links_of_pages_are_listed() -> None:
-    for name, (text, expected) in {
-        "plain": ("[[a]] [[b]]", ["a", "b"]),
-        "with a label": ("[[a|the first]] [[b | second ]]", ["a", "b"]),
-        "with a heading": ("[[a#intro]] [[b#x|label]]", ["a", "b"]),
-        "once each, in order": ("[[b]] [[a]] [[b|again]]", ["b", "a"]),
-        "trimmed": ("[[  a  ]] [[two  words]]", ["a", "two words"]),
-        "in headings and lists": ("# On [[a]]\n\n- [[b]]\n\n> [[c]]\n", ["a", "b", "c"]),
-        "over a line end": ("[[a\nb|label\nof it]]", []),
-        "in the label of a link without an end": ("[[a|[[b|c]] [[d|[[e|f", ["b"]),
-        "with code and brackets in the label": ("[[a|`x` [y]]] [[#`move`|move]]", ["a"]),
-        "embedded": ("![[a]] ![[b#x|100]]", ["a", "b"]),
-        "of Markdown": ("[x](a.md) [y](./b.md#z) [z](c%20d.md) ![p](q.png)", []),
-        "between percent signs": ("%% [[a]]\n\n[[b]] %% [[c]] `%%` [[d]] %%\n\n[[e]]", ["c", "d"]),
-        "of footnotes": ("x[^1]\n\n[^1]: [[a]]\n", ["a"]),
-        "of the web": ("[[https://example.org|x]] <https://example.org> <a@b.example>", []),
-        "in a table": ("[[a\\|label]]", ["a"]),
-        "nothing": ("[[]] [[ ]] [[#heading]] [[|x]] [a] [[a] [[", []),
-        "escaped": ("\\[[a]]", []),
-        "a link of Markdown": ("[[1]](https://example.org)", []),
-        "brackets in brackets": ("[[[a]]]", ["a"]),
-        "in a span": ("`[[a]]` and ``[[b]] ` ``", []),
-        "in a fence": ("```\n[[a]]\n```\n~~~sh\nif [[ -f x ]]; then\n~~~\n[[b]]", ["b"]),
-        "in indented code": ("text\n\n    [[a]]\n\n[[b]]", ["b"]),
-        "in a comment": ("x <!-- [[a]] --> [[b]]\n\n<!--\n[[c]]\n-->\n\n<div>[[d]]</div>\n\n<!-- [[e]]", ["b"]),
-        "in other scripts": (
-            "[[\u05e2\u05d1\u05e8\u05d9\u05ea]] [[\U0001f375]] [[cafe\u0301]]",
-            ["\u05e2\u05d1\u05e8\u05d9\u05ea", "\U0001f375", "caf\u00e9"],
-        ),
-        "behind carriage returns": ("one\r\n[[a]]\r\n", ["a"]),
-    }.items():
+
+def test_links_of_pages_are_listed(snapshot: Snapshot) -> None:
+    lines = []
+    for text in LINKS:
         notes = notes_of({"docs/page.md": text})
-        assert (name, [*notes.outlinks(notes.require("page"))]) == (name, expected)
+        lines.append(f"{text!r}\n  {[*notes.outlinks(notes.require('page'))]}\n")
+    snapshot.assert_match("".join(lines), "pages/outlinks.txt")
 
 
 def test_links_to_requirements() -> None:
