@@ -37,10 +37,7 @@ SCENARIOS: dict[str, tuple[Mapping[str, str], tuple[str | Mapping[str, str], ...
         {PATH: OURS, "a/b/c.py": ""},
         ("-C a/b init --lang-python", "-q -C a/b init --nested", "-q -C a/b init --lang-go", f"cat a/b/{PATH}"),
     ),
-    "no keywords": (
-        {"docs/a.md": "FR-1 Tea is hot."},
-        ("init", {"docs/b.md": "FR-2 Tea is wet."}, "init"),
-    ),
+    "no keywords": ({"docs/a.md": "FR-1 Tea is hot."}, ("init", {"docs/b.md": "FR-2 Tea is wet."}, "init")),
     "lower case named": ({"docs/tea.md": LOWER}, ("init --specification docs/tea.md", CONFIGURED, UNCITED)),
     "lower case found": ({"specs/tea.md": LOWER}, ("init --yes", CONFIGURED, UNCITED)),
     "many specifications": (MANY, ("init --yes", "-q report")),
@@ -60,10 +57,7 @@ SCENARIOS: dict[str, tuple[Mapping[str, str], tuple[str | Mapping[str, str], ...
             *("-q init --lang-python --lang-rust --specification docs/kettle.md", CONFIGURED),
         ),
     ),
-    "variables": (
-        {PATH: VARIABLES, "spec.md": SPECIFICATION},
-        ("-q init --specification spec.md", CONFIGURED),
-    ),
+    "variables": ({PATH: VARIABLES, "spec.md": SPECIFICATION}, ("-q init --specification spec.md", CONFIGURED)),
 }
 
 

@@ -11,16 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.cli.sample_project import SPECIFICATION
 from tests.edits import create, save_by_rename
-from tests.unit.server.clients import (
-    LISTS,
-    MODERN,
-    Transport,
-    client_of,
-    got,
-    hearing,
-    list_below,
-    over_stdio,
-)
+from tests.unit.server.clients import LISTS, MODERN, Transport, client_of, got, hearing, list_below, over_stdio
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, messages_in
 from tests.unit.server.servers import LONGEST
