@@ -1,8 +1,8 @@
 """Runs the fenced blocks of a Markdown document, in order, in a scratch folder.
 
-`sh` and `python` blocks are run, and have to exit with 0. A `text` block is the end of the output of the block before it,
-where a line of `...` stands for any lines; a `json` block is a part of that output. Other blocks are saved to a file and checked by the tool that reads
-it. A comment right before a block says more:
+`sh` and `python` blocks are run, and have to exit with 0. A `text` block is the end of the output of the one before,
+where a line of `...` stands for any lines; a `json` block is a part of that output. Other blocks are saved to a file
+and checked by the tool that reads it. A comment right before a block says more:
 
     <!-- exit: 1 -->          the block exits with 1
     <!-- save: PATH -->       save the block to this file, and check it if it is a configuration

@@ -83,33 +83,21 @@ def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
     assert [path.name for path in folder.iterdir() if path.name.endswith(".new")] == []
 
 
+ODD_PLACES = ("notes.txt:1", "rfc7168.txt:1", "src:1", "c:1", "src/no.rs:1", "-:1", "src/lid.rs")
+ODD_LINES = ("pot.rs:4", "pot.rs:6", "pot.rs:3", "lid.rs:4", "lid.rs:0", "program.rs:1")
+ODD_REFERENCES = ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
 REFUSED: dict[str, list[str]] = {
     "validate": [
-        "a5415b83 --at src/pot.rs:9",
-        "2c796587 --at src/pot.rs:1",
-        "a5415b83 --at src/lid.rs:1 --type exception --reason x",
-        f"{LID} --at src/text.rs:2",
-        f"{AT_LID} --type exception",
-        f"{AT_LID} --type exception --reason ' '",
-        f"{AT_LID} --type todo --reason x",
-        f"{AT_LID} --feature x",
+        *("a5415b83 --at src/pot.rs:9", "2c796587 --at src/pot.rs:1"),
+        *("a5415b83 --at src/lid.rs:1 --type exception --reason x", f"{LID} --at src/text.rs:2"),
+        *(f"{AT_LID} --type exception", f"{AT_LID} --type exception --reason ' '"),
+        *(f"{AT_LID} --type todo --reason x", f"{AT_LID} --feature x"),
     ],
-    "files": [
-        f"{LID} --at {place}"
-        for place in ("notes.txt:1", "rfc7168.txt:1", "src:1", "c:1", "src/no.rs:1", "-:1", "src/lid.rs")
-    ],
-    "lines": [
-        f"tea#cup --at src/{place}"
-        for place in ("pot.rs:4", "pot.rs:6", "pot.rs:3", "lid.rs:4", "lid.rs:0", "program.rs:1")
-    ],
+    "files": [f"{LID} --at {place}" for place in ODD_PLACES],
+    "lines": [f"tea#cup --at src/{place}" for place in ODD_LINES],
     "references": [
-        *(
-            f"{reference} --at src/lid.rs:1"
-            for reference in ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
-        ),
-        f"{AT_LID} --part 'a pot'",
-        f"{AT_LID} --part ' '",
-        "tea#pot --at src/lid.rs:1 --part Pot",
+        *(f"{reference} --at src/lid.rs:1" for reference in ODD_REFERENCES),
+        *(f"{AT_LID} --part 'a pot'", f"{AT_LID} --part ' '", "tea#pot --at src/lid.rs:1 --part Pot"),
     ],
 }
 """What is refused because of what `duvet validate` would say, the file, the line, or what is to be cited."""

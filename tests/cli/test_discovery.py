@@ -40,7 +40,7 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
         *("uncited --section ../spec.md#pouring", "cite ../spec.md#pouring --at a.rs:3 --type test"),
         *("-q extract ../spec.md -f md -o reqs", {"src/other.toml": CONFIG.replace("spec.md", "none.md")}),
         *("-q --config other.toml report", "-q report --config-path other.toml", "$ ls src lcov src/reqs/spec"),
-        "$ cd src; for as in json sarif github junit; do duvet validate nope.rs --format $as | grep -o src/nope.rs; done",
+        "$ cd src; for n in json sarif github junit; do duvet validate nope.rs --format $n | grep -o src/nope.rs; done",
     ),
     "service": (
         {"duvet.config.yaml": "server: {name: outer}\n", "named.yaml": "server: {name: named}\n"},

@@ -42,38 +42,21 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 READ = "blake3 click msgspec"
 """For a command that answers from the cache."""
 PARSED = f"{READ} pyromark"
-COMMANDS = {
-    ("--version",): "click msgspec",
-    ("--help",): "click msgspec",
-    ("init", "--lang-rust"): "click msgspec pyromark",
-    ("init", "--lang-python"): "click msgspec pyromark jinja2 markupsafe",
-    ("extract", "-f", "markdown", "-o", "out", "spec.md"): "click msgspec pyromark",
-    ("--no-cache", "report"): "click msgspec pyromark",
-    ("report",): READ,
-    ("--no-cache", "report", "--html", "page.html"): f"{PARSED} jinja2 markupsafe",
-    ("validate", "src/a.rs"): READ,
-    ("uncited",): READ,
-    ("prioritize",): READ,
-    ("prioritize", "--prompt"): f"{READ} jinja2 markupsafe",
-    ("prompt",): f"{READ} cython_runtime yaml",
-    ("prompt", "explain_section", "--arg", "section=spec.md#heating"): f"{READ} cython_runtime yaml jinja2 markupsafe",
-    ("diff",): PARSED,
-    ("query", "-c", "test,duplicates"): "click msgspec pyromark",
-    ("show", "5d4daa0c"): READ,
-    ("show", "spec.md#heating"): READ,
-    ("cite", "spec.md#pouring", "--at", "src/a.rs:3", "--dry-run"): READ,
-    ("config",): "click msgspec",
-    ("explain", "DUV050"): "click msgspec",
-    ("explain", "server.port"): "click msgspec",
-    ("cache",): READ,
-    ("completion", "bash"): "click msgspec",
-    ("help",): "click msgspec",
-    ("help", "tutorial"): "click msgspec",
-    ("search", "water"): READ,
-    ("ingest", "--dry-run"): PARSED,
-    ("merge", "--help"): "click msgspec",
-    ("recipe", "run", "--help"): READ,
+NEEDED = {
+    "click msgspec": "--version|--help|config|explain DUV050|explain server.port|completion bash|help|help tutorial"
+    "|merge --help",
+    "click msgspec pyromark": "init --lang-rust|extract -f markdown -o out spec.md|--no-cache report"
+    "|query -c test,duplicates",
+    "click msgspec pyromark jinja2 markupsafe": "init --lang-python",
+    READ: "report|validate src/a.rs|uncited|prioritize|show 5d4daa0c|show spec.md#heating|cache|search water"
+    "|recipe run --help|cite spec.md#pouring --at src/a.rs:3 --dry-run",
+    PARSED: "diff|ingest --dry-run",
+    f"{PARSED} jinja2 markupsafe": "--no-cache report --html page.html",
+    f"{READ} jinja2 markupsafe": "prioritize --prompt",
+    f"{READ} cython_runtime yaml": "prompt",
+    f"{READ} cython_runtime yaml jinja2 markupsafe": "prompt explain_section --arg section=spec.md#heating",
 }
+COMMANDS = {tuple(line.split()): names for names, lines in NEEDED.items() for line in lines.split("|")}
 HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 """Not imported by any command unless a test says so."""
 
