@@ -35,10 +35,9 @@ _STEPS = {
 }
 _Item = TypeVar("_Item")
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-_NOT_IMPLEMENTED = "No code cites it: implement it, and paste the comment from suggest_citation."
 _NEXT = {
-    State.UNCITED: _NOT_IMPLEMENTED,
-    State.TO_DO: _NOT_IMPLEMENTED,
+    State.UNCITED: "Nothing cites it: implement it, and paste the comment from suggest_citation.",
+    State.TO_DO: "Only todos cite it: implement it, and paste the comment from suggest_citation.",
     State.IN_PROGRESS: "get_requirement shows what cites it so far.",
     State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: paste the comment from suggest_citation.",
     State.NEEDS_TESTS: "Code cites it, but not all of it is cited in tests: write a test, and paste the comment from suggest_citation with type=test.",
