@@ -21,6 +21,7 @@ from duvet.specs.section_names import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree, TreeRecord, check_unchanged
 
+_DEFAULT_FOLDER = "docs"
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -39,6 +40,9 @@ class PagePatterns(Struct, frozen=True):
     is_of_disk: bool = False  # Whether the project is on disk, where links may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
+        # Most projects have no pages.
+        if not (self.is_configured or tree.exists(_DEFAULT_FOLDER)):
+            return PageFiles({}, (), ())
         walk, config = _PageWalk(tree, self), self.config
         for number, table in enumerate(self.tables):
             for index, pattern in enumerate(make_pattern_tuple(table.pattern)):
@@ -130,7 +134,7 @@ def load_page_patterns(project: Project) -> PagePatterns:
     if tables is None and config is not None:
         tables = config.notes
     is_of_disk = project.on_disk or (isinstance(tree, MemoryTree) and tree.below is not None)
-    default = (PagesTable(pattern="docs/**/*.md"),)
+    default = (PagesTable(pattern=f"{_DEFAULT_FOLDER}/**/*.md"),)
     return PagePatterns(default if tables is None else tables, config, project.root, tables is not None, is_of_disk)
 
 
