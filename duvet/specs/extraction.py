@@ -419,13 +419,19 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, model.Problem]:
+    if not _may_have_files(extraction, library.tree):
+        return {}
     needed = extraction if writes else replace(extraction, files={})
     found = (*find_stale_files(needed, library.tree), *_find_orphaned_files(extraction, library))
     return {problem.path: problem for problem in found}
 
 
+def _may_have_files(extraction: Extraction, tree: Tree) -> bool:
+    return not extraction.all_below or tree.exists(extraction.all_below)
+
+
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[model.Problem]:
-    for folder in extraction.folders:
+    for folder in extraction.folders if _may_have_files(extraction, tree) else ():
         for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
             if path not in extraction.files:
                 continue
