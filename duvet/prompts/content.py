@@ -153,7 +153,7 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
-    found = context.find(reference, references.SectionRef)
+    found = context.find(reference, references.SECTION_USAGE)
     if not isinstance(found, references.SectionRef):
         raise NotFoundError(f"{quote_text(reference)} is not a section", hint=references.SECTION_USAGE)
     section = details.make_detail(context.read_citations(), context.project.specification, found)
@@ -209,7 +209,7 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
     if name not in REQUIREMENT_PROMPTS:
         values = _VALUES[name](context, given)
     else:
-        found = context.find(given["requirement"], references.RequirementRef)
+        found = context.find(given["requirement"], references.REQUIREMENT_USAGE)
         if not isinstance(found, references.RequirementRef):
             message = f"{quote_text(given['requirement'])} is not a requirement"
             raise NotFoundError(message, hint=references.REQUIREMENT_USAGE)

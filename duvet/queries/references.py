@@ -20,6 +20,7 @@ _SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
 _USAGE = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
+CITABLE_USAGE = "give a requirement id or SPEC#SECTION"
 REQUIREMENT_USAGE = "use the id, name or resource path of a requirement"
 SECTION_USAGE = "use SPEC#SECTION, or the resource path of a section"
 _RENAMED = "requirement ids change when the text changes; try `duvet search`"
@@ -56,7 +57,7 @@ def resolve_reference(
     catalogue: Catalogue,
     reference: str,
     files: locations.ProjectFiles,
-    wanted: type[RequirementRef | SectionRef] | None = None,  # What to suggest for an unknown name; None for anything.
+    usage: str = _USAGE,  # The hint for an unknown name; suggestions are of the same kinds.
 ) -> ResolvedReference:
     name = reference.strip()
     if specifications := locations.match_specifications(catalogue, name, is_whole=True):
@@ -64,7 +65,7 @@ def resolve_reference(
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
         return resolve_resource(catalogue, resource, files)
-    found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name, wanted)
+    found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name, usage)
     found = found or find_by_name(catalogue, name)
     if found is not None:
         return found
@@ -76,14 +77,11 @@ def resolve_reference(
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
     # Only for names that look like ids, because any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if re.match(_LIKE_ID, file_path) else {}
-    known, usage = ids | {name: name for name in catalogue.named}, REQUIREMENT_USAGE
-    if wanted is SectionRef:
-        cards = catalogue.specifications
-        known = {one.name: f"{card.id}#{one.name}" for card in cards for one in card.sections}
-        usage = SECTION_USAGE
-    elif wanted is None:
+    known = {} if usage == SECTION_USAGE else ids | {name: name for name in catalogue.named}
+    if usage in (SECTION_USAGE, CITABLE_USAGE):
+        known |= {one.name: f"{card.id}#{one.name}" for card in catalogue.specifications for one in card.sections}
+    if usage == _USAGE:
         known |= locations.list_specification_names(catalogue) | {card.path: card.path for card in catalogue.citations}
-        usage = _USAGE
     hint = suggest_nearest(file_path, known) or usage
     raise NotFoundError(f"nothing matches {quote_text(name)}", hint=hint)
 
@@ -227,7 +225,7 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
     return SectionRef(specification, id)
 
 
-def _resolve_target(catalogue: Catalogue, name: str, wanted: type | None) -> SectionRef | RequirementRef | None:
+def _resolve_target(catalogue: Catalogue, name: str, usage: str) -> SectionRef | RequirementRef | None:
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
@@ -235,7 +233,7 @@ def _resolve_target(catalogue: Catalogue, name: str, wanted: type | None) -> Sec
             found = find_by_name(catalogue, section, [specification])
             if found is not None:
                 return found
-            if wanted is RequirementRef:
+            if usage == REQUIREMENT_USAGE:
                 own = (one for one in catalogue.requirements if one.specification == specification)
                 names = [one.name for one in own if one.name]
                 message = (
@@ -312,14 +310,14 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
         case CitationRef(numbers):
             cited = {index for number in numbers for index in catalogue.citations[number].requirements}
             return _quote_requirement(catalogue, sorted(cited), part)
-    raise NotFoundError("only requirements and sections can be cited", hint="give a requirement id or SPEC#SECTION")
+    raise NotFoundError("only requirements and sections can be cited", hint=CITABLE_USAGE)
 
 
 def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None) -> CitableText:
     if len(indexes) != 1:
         repeated = [catalogue.requirements[index] for index in indexes]
         if not repeated:
-            raise NotFoundError("the annotation cites no requirement", hint="give a requirement id or SPEC#SECTION")
+            raise NotFoundError("the annotation cites no requirement", hint=CITABLE_USAGE)
         ids = {card.id for card in repeated}
         message = f"the reference matches {len(ids)} requirements"
         if len(ids) == 1:

@@ -93,10 +93,8 @@ class ProjectSnapshot:
 
         return validate(self.project)
 
-    def find(
-        self, reference: str, wanted: type[references.RequirementRef | references.SectionRef] | None = None
-    ) -> references.ResolvedReference:
-        return references.resolve_reference(self.catalogue, reference, self.files, wanted)
+    def find(self, reference: str, usage: str) -> references.ResolvedReference:
+        return references.resolve_reference(self.catalogue, reference, self.files, usage)
 
     def read_citations(self, around: int = 2) -> details.CitationReader:
         return details.CitationReader(self.catalogue, self.files, around)

@@ -114,7 +114,7 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return the text of a section and its requirements with their states."""
     offset, limit = arguments.offset, arguments.limit
-    section = _find_section(context.catalogue, context.find(arguments.reference, SectionRef))
+    section = _find_section(context.catalogue, context.find(arguments.reference, SECTION_USAGE))
     card = context.catalogue.specifications[section.specification]
     text, requirements = context.once(_make_section_reader)(section)
     rows = requirements if not offset else None

@@ -8,6 +8,7 @@ from tests.unit.tools.tool_calls import FILES, TEA, ask, context_of, describe_ca
 LID = "/specifications/pot/sections/lid"
 NAMES = [
     "tea.md#cup",
+    "tea.md#cupp",
     "src/pot.rs:25",
     "src/pot.rs:27",
     "src/pot.rs:7",
@@ -19,10 +20,16 @@ NAMES = [
     "\0\x1b",
 ]
 SUGGESTED: list[dict[str, Any]] = [{"line": 1000}, {"line": 4}, {"file": "src/none.rs", "line": 1}]
-SUGGESTED += [{"type": "exception"}, {"requirement": "1dd64a535306"}, {"requirement": "tea"}]
+SUGGESTED += [
+    {"type": "exception"},
+    {"requirement": "1dd64a535306"},
+    {"requirement": "tea"},
+    {"requirement": "cupp"},
+    {"requirement": "x"},
+]
 IN_TEA: list[tuple[str, dict[str, Any]]] = [
     *(("get_requirement", {"reference": name}) for name in NAMES),
-    *(("get_section", {"reference": name}) for name in ("tea", "src/pot.rs", "tea#milk", "../secret.md", "\0")),
+    *(("get_section", {"reference": name}) for name in ("tea", "cupp", "src/pot.rs", "tea#milk", "../secret.md", "\0")),
     *(("suggest_citation", {"requirement": "2c79658776d2", "file": "src/pot.rs", **given}) for given in SUGGESTED),
 ]
 STATES = ["abc", "00000000", "pot", "zzzz", "src/main.rs:3", f"{LID}/requirements/fe962664"]
