@@ -13,7 +13,7 @@ QUIET = {CONFIG: f"{OURS}[report.html]\nenabled = false\n"}
 WRITING = {CONFIG: f"{QUIET[CONFIG]}[report.requirements]\nenabled = true\n"}
 PROJECT = {**KETTLE, **QUIET}
 FOLDER = ".duvet/requirements"
-LIST = "$ find . -type f ! -path './.duvet/cache/*' | sort"
+LIST = "$ find . ! -path './.duvet/cache*' | sort"
 # Requirement files that nothing asks for any more.
 LEFT: tuple[str | Mapping[str, str], ...] = (WRITING, "-q report", QUIET)
 OTHER = {CONFIG: WRITING[CONFIG].replace("spec.md", "tea.md"), "tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": ""}
