@@ -1,12 +1,13 @@
 from datetime import date
 
 from msgspec import convert, structs
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.config import settings
 from duvet.config.project_file import find_config, read_config
 from duvet.config.settings import CONFIG_PATH, ExtendedHtmlReport, NotApplicableTable, SourceRule, SpecText
 from duvet.config.toml import TomlDocument
-from duvet.model import Format, Kind, Place
+from duvet.model import Place
 from duvet.tree.files import MemoryTree
 from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM
 
@@ -45,28 +46,12 @@ def read(text: str, schema: str = UPSTREAM) -> settings.Config:
     return structs.replace(config, toml=NO_TOML)
 
 
-def test_every_key_and_name_of_upstreams_schema_is_read() -> None:
-    assert read(EVERYTHING) == structs.replace(
-        DEFAULTS,
-        sources=(
-            SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
-            SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
-            SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
-        ),
-        requirements=(*settings.BUILT_IN_REQUIREMENTS, "more/*.toml"),
-        specifications=(
-            settings.SpecificationRule("https://www.rfc-editor.org/rfc/rfc2324"),
-            settings.SpecificationRule("spec.md", Format.MARKDOWN),
-            settings.SpecificationRule("", Format.IETF),
-        ),
-        report=settings.Report(
-            html=settings.HtmlReport(
-                enabled=False, path="page.html", blob_link="https://host/blob", issue_link="me/issues"
-            ),
-            json=settings.JsonReport(enabled=True, path="out.json"),
-            snapshot=settings.SnapshotReport(enabled=True, path="snapshot.txt"),
-        ),
-    )
+def test_every_key_and_name_of_upstreams_schema_is_read(snapshot: Snapshot) -> None:
+    config = read(EVERYTHING)
+    parts = (*config.sources, *config.requirements, *config.specifications, *structs.astuple(config.report))
+    snapshot.assert_match("".join(f"{part}\n" for part in parts), "config/every_key.txt")
+    names = ("sources", "requirements", "specifications", "report")
+    assert structs.replace(config, **{name: getattr(DEFAULTS, name) for name in names}) == DEFAULTS
     for name in ("v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"):
         schema = f"https://awslabs.github.io/duvet/config/{name}"
         assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
