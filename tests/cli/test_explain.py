@@ -1,5 +1,6 @@
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 from pytest_snapshot.plugin import Snapshot
@@ -8,7 +9,7 @@ from duvet.config.toml import parse_toml
 from duvet.console.explanations import explain_topic, find_keys, list_keys, list_topics
 from duvet.rules import list_rules
 from tests.cli.command import Done, Run, play, run_whole
-from tests.cli.sample_project import KETTLE, SPECIFICATION, make
+from tests.cli.sample_project import KETTLE, SPECIFICATION
 from tests.cli.terminals import show_on_terminal
 from tests.conftest import ROOT
 
@@ -43,38 +44,22 @@ def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) ->
         assert "src/a.rs:" in lines and "spec.md:" in lines and "## Bad" not in lines and "Bad" in lines
 
 
-FIRST_PROBLEMS = {
-    "validate": "DUV050",
-    "validate --format text src": "DUV050",
-    "--no-cache report": "DUV050",
-    "--config nowhere.toml report": "DUV010",
-    "report --json /dev/full": "DUV050",
-    "-q validate": "",
-    "validate --format json": "",
-    "explain DUV999": "DUV120",
-}
+WRONG = {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n//= spec.md#gone\n"}
+UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.json"
+OURS = KETTLE[".duvet/config.toml"].replace(UPSTREAM, "duvet-cli/config/v1")
+OFFERS: tuple[str | dict[str, str], ...] = (
+    *({**KETTLE, **WRONG}, "validate", "validate --format text src", "--no-cache report", "report --json /dev/full"),
+    *("--config nowhere.toml report", "-q validate", "$ duvet validate --format json 2>&1 >out", "explain DUV999"),
+    # A run with an error explains no warning.
+    *({**KETTLE, ".duvet/config.toml": f'{OURS}[[source]]\npattern = "none/*.rs"\n'}, "report", WRONG, "report"),
+)
 
 
-def test_a_run_ends_with_the_command_that_explains_its_first_problem(duvet_command: str, tmp_path: Path) -> None:
-    make(tmp_path, {**KETTLE, "src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n//= spec.md#gone\n"})
-    for args, code in FIRST_PROBLEMS.items():
-        err = run_whole(duvet_command, tmp_path, *args.split()).err
-        line = f'run "duvet explain {code}" for details'
-        assert [one for one in err.splitlines() if "duvet explain" in one] == ([line] if code else [])
-        assert not code or err.endswith(f"\n{line}\n")
-        if code:
-            assert run_whole(duvet_command, tmp_path, *line.split('"')[1].split()[1:]).code == 0
-
-
-def test_a_run_with_an_error_explains_no_warning(duvet_command: str, tmp_path: Path) -> None:
-    upstream = "https://awslabs.github.io/duvet/config/v0.4.json"
-    ours = KETTLE[".duvet/config.toml"].replace(upstream, "duvet-cli/config/v1")
-    config = f'{ours}[[source]]\npattern = "none/*.rs"\n'
-    make(tmp_path, {**KETTLE, ".duvet/config.toml": config})
-    assert run_whole(duvet_command, tmp_path, "report").err.endswith('\nrun "duvet explain DUV009" for details\n')
-    make(tmp_path, {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n"})
-    err = run_whole(duvet_command, tmp_path, "report").err
-    assert err.index("[DUV009]") < err.index("[DUV050]") < err.index('run "duvet explain DUV050" for details')
+def test_a_run_ends_with_the_command_that_explains_its_first_problem(
+    duvet_command: str, tmp_path: Path, gold: Snapshot
+) -> None:
+    told = play(partial(run_whole, duvet_command, tmp_path), tmp_path, *OFFERS)
+    gold.assert_match(re.sub(r"(?m)^! {4,}(?!-->)[A-Z]\w+(ing|ed|te) .*\n", "", told), "offers.txt")
 
 
 def test_everything_is_listed_and_everything_listed_is_explained(duvet: Run) -> None:
