@@ -49,7 +49,7 @@ UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.json"
 OURS = KETTLE[".duvet/config.toml"].replace(UPSTREAM, "duvet-cli/config/v1")
 OFFERS: tuple[str | dict[str, str], ...] = (
     *({**KETTLE, **WRONG}, "validate", "validate --format text src", "--no-cache report", "report --json /dev/full"),
-    *("--config nowhere.toml report", "-q validate", "$ duvet validate --format json 2>&1 >out", "explain DUV999"),
+    *("--config nowhere.toml report", "-q validate", "validate --format json", "explain DUV999"),
     # A run with an error explains no warning.
     *({**KETTLE, ".duvet/config.toml": f'{OURS}[[source]]\npattern = "none/*.rs"\n'}, "report", WRONG, "report"),
 )
