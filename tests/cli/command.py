@@ -11,10 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import click
 import pytest
 
-from duvet.cli import cli
 from duvet.version import VERSION
 from tests import zygote
 from tests.cli.sample_project import make
@@ -107,20 +105,6 @@ def shell(command: str, folder: Path, script: str, **environ: str) -> Done:
     programs = Path(command).parent if "&-" in script else zygote.commands()
     path = f"{programs}{os.pathsep}{environ.get('PATH', os.environ['PATH'])}"
     return run("bash", folder, "-c", script, environ={**environ, "PATH": path})
-
-
-def refuses(run: Run, args: str, code: int, message: str) -> None:
-    """Check that a command line fails with this message and prints no result."""
-    done = run(*shlex.split(args))
-    assert (done.code, done.out) == (code, ""), done
-    assert message in done.err and "Traceback" not in done.err, done.err
-
-
-def examples(name: str) -> list[list[str]]:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None and command.help is not None
-    lines = command.help.partition("Examples:")[2].splitlines()
-    return [shlex.split(line)[1:] for line in lines if re.match(r"\s*duvet ", line)]
 
 
 def files(folder: Path) -> dict[str, bytes]:

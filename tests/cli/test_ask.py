@@ -1,10 +1,15 @@
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
+import click
+
+from duvet.cli import cli
 from duvet.llm.ask import NOTHING_FOUND
 from duvet.llm.records import SETUP_HINT
-from tests.cli.command import Done, Run, examples, failed, files
+from tests.cli.command import Done, Run, failed, files
+from tests.cli.documents import list_examples
 from tests.cli.sample_project import make
 from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says, refuses
 from tests.unit.queries.query_projects import SEARCH_FILES as FILES
@@ -111,6 +116,7 @@ def test_examples_work(duvet: Run, folder: Path, wire: Wire) -> None:
     one = json.loads(config(wire))["providers"]["one"]
     make(folder, {name: json.dumps({"providers": {"local": one}}) for name in ("duvet.config.json", "models.yaml")})
     wire.plan(openai_says("So it is [1]."))
-    for example in examples("ask"):
-        done = duvet(*example)
-        assert (done.code, done.err, "So it is [1]." in done.out) == (0, "", True)
+    for line in list_examples(click.Context(cli)):
+        if line.startswith("duvet ask "):
+            done = duvet(*shlex.split(line)[1:])
+            assert (done.code, done.err, "So it is [1]." in done.out) == (0, "", True)

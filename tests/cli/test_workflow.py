@@ -4,8 +4,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.command import Done, Run, refuses, runner
+from tests.cli.command import Run, play, runner
 from tests.cli.sample_project import PROJECTS, make
 from tests.cli.terminals import Terminal
 from tests.unit.llm.provider_server import Reply, Wire, openai_says
@@ -62,21 +63,9 @@ def test_an_interrupted_workflow_is_reported(project: Path, wire: Wire, duvet_co
     assert (terminal.code(), terminal.shown.lines) == (130, ["0/2 open", "1/2 summary", "", "interrupted", ""])
 
 
-def test_workflows_are_listed(duvet: Run, project: Path) -> None:
-    listed = "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
-    assert duvet("workflow").out == listed
-    shown = json.loads(duvet("workflow", "show", "audit").out)
-    assert [step["id"] for step in shown["steps"]] == ["open", "summary"]
-    make(project, {"duvet.config.yaml": "{}"})
-    none = "0 workflows; `duvet help workflows` shows how to define one\n"
-    assert duvet("workflow") == Done(0, "", none)
-    assert duvet("workflow", "list", "--format", "json") == Done(0, "[]\n", none)
-
-
-def test_a_workflow_is_checked(duvet: Run, project: Path) -> None:
-    assert duvet("workflow", "check").err == "checked 1 workflow: no errors\n"
-    path = project / "duvet.config.yaml"
-    path.write_text(path.read_text() + BAD)
-    assert duvet("workflow", "check", "audit").code == 0
-    for words in ("check", "check bad", "run bad"):
-        refuses(duvet, f"workflow {words}", 1, 'workflows.bad.steps[0].tool: unknown tool "no_such_tool"')
+def test_workflows_are_listed_and_checked(duvet: Run, project: Path, gold: Snapshot) -> None:
+    name = "duvet.config.yaml"
+    bad = {name: (project / name).read_text() + BAD}
+    told = play(duvet, project, "workflow", "workflow show audit", "workflow check", bad, "workflow check audit")
+    told += play(duvet, project, "workflow check", "workflow check bad", "workflow run bad", {name: "{}"}, "workflow")
+    gold.assert_match(told + play(duvet, project, "workflow list --format json"), "lists.txt")
