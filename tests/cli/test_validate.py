@@ -15,8 +15,6 @@ from tests.unit.project.faulty_project import FILES, FIXED, RIGHT
 PROJECT, PATH = FILES, ".duvet/config.toml"
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
 ALL_COUNT = "checked 16 annotations in 4 files: 12 errors, 6 warnings\n"
-SKIPPED = "skipped, because no pattern matches: "
-NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
@@ -48,30 +46,13 @@ def test_the_page_of_a_rule(duvet: Run) -> None:
 
 
 NAMES = [f"{number:02}.txt" for number in range(12)]
-CHECKED: list[tuple[str, int, str]] = [
-    ("src/right.py", 0, RIGHT_COUNT),
-    ("src/right.py ./src/right.py src\\right.py", 0, RIGHT_COUNT),
-    ("README.md src/right.py tea.md", 0, f"{SKIPPED}README.md, tea.md\n{RIGHT_COUNT}"),
-    ("README.md", 0, f"{SKIPPED}README.md\n{NO_FILES}"),
-    (f"src/right.py {' '.join(NAMES)}", 0, f"{SKIPPED}{', '.join(NAMES[:10])} and 2 more\n{RIGHT_COUNT}"),
-    ("src", 1, "checked 15 annotations in 3 files: 11 errors, 6 warnings\n"),
-    (".duvet/exceptions", 1, "checked 1 annotation in 1 file: 1 error\n"),
-    (".", 1, ALL_COUNT),
-]
-
-
-def test_checked_files(folder: Path, duvet: Run) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
-    ##% none are named.
-    make(folder, dict.fromkeys(NAMES, ""))
-    for names, code, said in CHECKED:
-        done = duvet("validate", *names.split())
-        assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
-        quiet = duvet("-q", "validate", *names.split())
-        assert (quiet.code, "checked" in quiet.err, "warning:" in quiet.err) == (code, False, False)
-
-
+CHECKED = (
+    *("src/right.py", "src/right.py ./src/right.py 'src\\right.py'", "README.md src/right.py tea.md", "README.md"),
+    *(f"src/right.py {' '.join(NAMES)}", "src", ".duvet/exceptions", "."),
+)
+SUMMED_UP = "2>&1 | sed -n -e /^checked/p -e /^skipped/p -e /^warning:/p"
+STDIN, ELSEWHERE = "duvet validate --stdin-path", "[[source]]\nlanguage = 'python'\npattern = '../other/*.py'\n"
+COOKED = RIGHT.replace("boil", "cook")
 SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
     "unknown path": ("validate src/gone.rs src/right.py",),
     "warnings": ({"src/right.py": RIGHT + RIGHT}, "validate src/right.py", "validate --strict src/right.py"),
@@ -85,6 +66,22 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
         *("$ duvet validate --stdin-path notes.txt - <in", "$ duvet validate --stdin-path src/right.py - </dev/null"),
         "$ printf '\\377\\0\\376' | duvet validate --stdin-path src/right.py --format json -",
         "$ duvet validate --stdin-path src/right.py - <&-",
+        *({"right": RIGHT, "cooked": COOKED, "second": f"\n{COOKED}"}, "$ ls -R . >before"),
+        *(
+            f"$ {STDIN} {path} - <right; {STDIN} {path} - <second; {STDIN} {path} --diff --unsafe-fixes - <cooked"
+            for path in ("src/right.py", "./src/right.py", "src/new/file.py")
+        ),
+        "$ ls -R . | diff - before; cat src/right.py",
+    ),
+    # Patterns may lead out of the project; paths then contain `..`.
+    "standard input elsewhere": (
+        {"../other/a.py": RIGHT, PATH: FILES[PATH] + ELSEWHERE, "cooked": COOKED},
+        *(f"$ {STDIN} {path} --diff --unsafe-fixes - <cooked" for path in ("../other/a.py", "$PWD/../other/a.py")),
+        "validate ../other/a.py",
+    ),
+    "checked": (
+        dict.fromkeys(NAMES, ""),
+        *(f"$ set -o pipefail; duvet {q}validate {names} {SUMMED_UP}" for names in CHECKED for q in ("", "-q ")),
     ),
 }
 
@@ -92,38 +89,14 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_runs(name: str, folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST check the configuration and the named files and folders, or all inputs of the project if
+    ##% none are named.
+    ##= man/spec/validate.md#choosing-files
+    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
+    ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST fail for a path that does not exist, and skip a file that is not an input of the
     ##% project.
     gold.assert_match(play(duvet, folder, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
-
-
-COOKED = RIGHT.replace("boil", "cook").encode()
-
-
-def test_standard_input(folder: Path, duvet: Run) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
-    before = files(folder)
-    for path in ("src/right.py", "./src/right.py", "src/new/file.py"):
-        args = ("validate", "--stdin-path", path, "-")
-        assert duvet(*args, input=RIGHT.encode()) == Done(0, "", RIGHT_COUNT)
-        done = duvet(*args, input=b"\n" + COOKED)
-        message = 'error: could not find text in section "brewing" of tea.md [DUV050]\n'
-        line = "3 | ##% The water MUST cook before the leaves are put into the pot.\n"
-        assert done.code == 1 and done.err.startswith(f"{message} --> {path.removeprefix('./')}:3:5\n  |\n{line}")
-        shown = duvet(*args, "--diff", "--unsafe-fixes", input=COOKED)
-        assert shown.out.splitlines()[-3:-1] == [f"-{COOKED.decode().splitlines()[1]}", f"+{RIGHT.splitlines()[1]}"]
-    assert files(folder) == before
-
-
-def test_standard_input_for_a_file_elsewhere(folder: Path, tmp_path: Path, duvet: Run) -> None:
-    """Patterns may lead out of the project; paths then contain `..`."""
-    make(tmp_path, {"other/a.py": RIGHT})
-    (folder / PATH).write_text(FILES[PATH] + "[[source]]\nlanguage = 'python'\npattern = '../other/*.py'\n")
-    for path in ("../other/a.py", str(tmp_path / "other/a.py")):
-        done = duvet("validate", "--stdin-path", path, "--diff", "--unsafe-fixes", "-", input=COOKED)
-        assert (done.code, done.out.splitlines()[:2]) == (1, ["--- a/../other/a.py", "+++ b/../other/a.py"])
-    assert duvet("validate", "../other/a.py") == Done(0, "", RIGHT_COUNT)
 
 
 def test_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
