@@ -1,4 +1,4 @@
-"""Text helpers: white space, lines, positions, plurals, similar names, differences, and normalised quotes."""
+"""Text helpers: white space, lines, positions, plurals, "did you mean", differences, and normalised quotes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes since a revision, as text, JSON or Markdown."""
+"""Changes since a revision, as text, JSON, or Markdown for a comment on a pull request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggests names for unknown commands and options: by synonym, prefix, and spelling."""
+"""Suggests names for unknown commands and options ("did you mean"): by synonym, prefix, and spelling."""
 
 from __future__ import annotations
 

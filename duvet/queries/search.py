@@ -1,4 +1,4 @@
-"""Searches requirements by name, by words in an index (SQLite FTS5) and by meaning, and fuses the rankings."""
+"""Searches requirements by name, by words in an index (SQLite FTS5) and by meaning, and blends the scores."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def blend_scores(by_words: Mapping[int, float], by_vectors: Mapping[int, float],
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _UNSPACED = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
-_DEPTH = 100  # Minimum number of hits to fuse from each ranking.
+_DEPTH = 100  # Minimum number of hits to keep after blending.
 
 
 class SearchQuery(Struct, frozen=True):

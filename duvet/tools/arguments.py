@@ -1,4 +1,4 @@
-"""The arguments and answers of tools: JSON Schemas (short, because agents pay for each token), and checks."""
+"""The arguments and answers of tools: short JSON Schemas (agents pay for each token), and checks, also of scopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates for CI, and requirements that are declared not applicable."""
+"""Gates for CI, and requirements that are declared not applicable, with an optional expiry date."""
 
 from __future__ import annotations
 

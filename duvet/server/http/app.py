@@ -1,4 +1,4 @@
-"""The HTTP application: request checks, sessions, batches, health checks and shutdown."""
+"""The HTTP application: request checks, sessions, JSON-RPC batches, health checks and shutdown."""
 
 from __future__ import annotations
 

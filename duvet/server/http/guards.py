@@ -1,4 +1,4 @@
-"""Checks, limits and refusals of HTTP requests: hosts, rates, media types, bodies and concurrency."""
+"""Checks, limits and refusals of HTTP requests: hosts, rate limits, media types, bodies and concurrency."""
 
 from __future__ import annotations
 

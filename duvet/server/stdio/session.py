@@ -1,4 +1,4 @@
-"""The session with a client on standard input and output: incoming and outgoing messages."""
+"""The session with a client on standard input and output: incoming and outgoing messages, and JSON-RPC batches."""
 
 from __future__ import annotations
 
