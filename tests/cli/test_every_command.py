@@ -2,36 +2,28 @@ import shlex
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
-from duvet.trace.catalogue import NO_REQUIREMENTS_HINT
-from tests.cli.command import Run, failed, files, runner
+from tests.cli.command import Run, files, play, runner
 from tests.cli.sample_project import CONFIG, SOURCE, make
 from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.knowledge.pages.page_projects import TRACE
 from tests.unit.queries.query_projects import FILES as QUERIES, SEARCH_FILES as SEARCH
 
+THREE = ("uncited", "prioritize", "search pot")
+NO_SPECIFICATION = {".duvet/config.toml": CONFIG.partition("[[specification]]")[0]}
+SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
+    "no configuration": ("$ rm -r .duvet", *THREE, "show tea", "validate", "config", "mcp --print-config claude"),
+    "no requirements": (
+        *({"spec.md": "# Kettle\n", "src/a.rs": ""}, *THREE, NO_SPECIFICATION, *THREE),
+        *({"src/a.rs": SOURCE}, "$ rm spec.md", *THREE),
+    ),
+}
 
-def test_a_folder_without_a_configuration(duvet_command: str, tmp_path: Path) -> None:
-    hint = "create one with `duvet init`"
-    wanted = failed("no configuration in this folder or above it [DUV008]", ".duvet/config.toml", hint)
-    lines = ("uncited", "prioritize", "search pot", "show tea", "validate", "config", "mcp --print-config claude")
-    for line in lines:
-        done = runner(duvet_command, tmp_path)(*line.split())
-        assert (done.code, done.out, done.err.startswith(wanted.err)) == (1, "", True)
 
-
-def test_a_project_without_requirements(duvet: Run, kettle: Path) -> None:
-    def check(hint: str) -> None:
-        done = failed("the project has no requirements [DUV120]", hint=hint)
-        assert [duvet(*line.split()) for line in ("uncited", "prioritize", "search pot")] == [done] * 3
-
-    make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
-    check(NO_REQUIREMENTS_HINT)
-    make(kettle, {".duvet/config.toml": CONFIG.partition("[[specification]]")[0]})
-    check("add a specification with `duvet init --specification URL|FILE`")
-    make(kettle, {"src/a.rs": SOURCE})
-    (kettle / "spec.md").unlink()
-    check("2 errors in the project; run `duvet validate` for details")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_projects_with_nothing_to_list(name: str, duvet: Run, kettle: Path, gold: Snapshot) -> None:
+    gold.assert_match(play(duvet, kettle, *SCENARIOS[name]), f"{name.replace(' ', '_')}.txt")
 
 
 def test_errors_in_the_project_are_counted(tea: Run, tmp_path: Path) -> None:
