@@ -112,7 +112,9 @@ def quote_text(text: str) -> str:
 
 
 def quote_phrase(text: str) -> str:
-    return f"'{text}'" if '"' in text and "'" not in text and text.isprintable() else quote_text(text)
+    """Quote words that users copy: in full and, if possible, without escapes."""
+    mark = "'" if '"' in text else '"'
+    return f"{mark}{text}{mark}" if mark not in text and text.isprintable() else quote_text(text)
 
 
 _LONGEST = 1000

@@ -78,6 +78,7 @@ def test_texts_are_measured_and_shortened() -> None:
     assert [texts.format_count(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
     assert texts.quote_text('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
     phrases = {'a "b"': "'a \"b\"'", "it's": '"it\'s"', 'it\'s "b"': '"it\'s \\"b\\""', '"\a': r'"\"\u{7}"'}
+    phrases |= {r"\d": r'"\d"', "x" * 2000: f'"{"x" * 2000}"'}
     assert {one: texts.quote_phrase(one) for one in phrases} == phrases
     shortened = {"one two": "one two", "one two three": "one …", "x" * 9: "xxxxxxx …"}
     assert {text: texts.shorten_text(text, 7) for text in shortened} == shortened
