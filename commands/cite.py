@@ -20,7 +20,7 @@ from duvet.model import Kind, Place, Problem
 from duvet.project.findings import choose_inputs
 from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate
-from duvet.queries.references import CITABLE_USAGE, CitableText, find_citable, resolve_reference
+from duvet.queries.references import CitableText, Usage, find_citable, resolve_reference
 from duvet.reports.cells import escape_cell
 from duvet.rules import CITATION_EXCEPTED, CITATION_IN_STRING, CITATION_REPEATED, QUOTE_PARTIAL
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
@@ -78,7 +78,7 @@ def cite(
         raise DuvetError(f"--at {quote_text(place)} has no line number", hint="write FILE:LINE, as in `src/lib.rs:42`")
     project = open_project_quietly(open_cache(), options)
     catalogue = project.catalogue
-    found = resolve_reference(catalogue, reference, ProjectFiles(project.tree, project.root), CITABLE_USAGE)
+    found = resolve_reference(catalogue, reference, ProjectFiles(project.tree, project.root), Usage.CITABLE)
     citable = find_citable(catalogue, found, part)
     cited = insert_citation(project, citable, location, Kind[kind.upper()] if kind else None, fields, width)
     ##= man/spec/cite.md#inserting

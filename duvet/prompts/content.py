@@ -153,9 +153,9 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
-    found = context.find(reference, references.SECTION_USAGE)
+    found = context.find(reference, references.Usage.SECTION)
     if not isinstance(found, references.SectionRef):
-        raise NotFoundError(f"{quote_text(reference)} is not a section", hint=references.SECTION_USAGE)
+        raise NotFoundError(f"{quote_text(reference)} is not a section", hint=references.Usage.SECTION)
     section = details.make_detail(context.read_citations(), context.project.specification, found)
     assert isinstance(section, details.SectionDetail)
     lines: list[str] = []
@@ -209,10 +209,10 @@ def fill_prompt(name: str, given: Mapping[str, str], context: ProjectSnapshot, r
     if name not in REQUIREMENT_PROMPTS:
         values = _VALUES[name](context, given)
     else:
-        found = context.find(given["requirement"], references.REQUIREMENT_USAGE)
+        found = context.find(given["requirement"], references.Usage.REQUIREMENT)
         if not isinstance(found, references.RequirementRef):
             message = f"{quote_text(given['requirement'])} is not a requirement"
-            raise NotFoundError(message, hint=references.REQUIREMENT_USAGE)
+            raise NotFoundError(message, hint=references.Usage.REQUIREMENT)
         values = make_requirement_values(context, found)
 
     def by(tool: str, command: str) -> str:

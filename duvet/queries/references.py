@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -19,11 +20,16 @@ _WORD = r"[^\W\d_]{3,}"
 _SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
-_USAGE = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
-CITABLE_USAGE = "give a requirement id or SPEC#SECTION"
-REQUIREMENT_USAGE = "use the id, name or resource path of a requirement"
-SECTION_USAGE = "use SPEC#SECTION, or the resource path of a section"
 _RENAMED = "requirement ids change when the text changes; try `duvet search`"
+
+
+class Usage(StrEnum):
+    """The hint for an unknown name; suggestions are of the same kinds."""
+
+    ANY = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
+    CITABLE = "give a requirement id or SPEC#SECTION"
+    REQUIREMENT = "use the id, name or resource path of a requirement"
+    SECTION = "use SPEC#SECTION, or the resource path of a section"
 
 
 class RequirementRef(Struct, frozen=True):
@@ -54,10 +60,7 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 
 
 def resolve_reference(
-    catalogue: Catalogue,
-    reference: str,
-    files: locations.ProjectFiles,
-    usage: str = _USAGE,  # The hint for an unknown name; suggestions are of the same kinds.
+    catalogue: Catalogue, reference: str, files: locations.ProjectFiles, usage: Usage = Usage.ANY
 ) -> ResolvedReference:
     name = reference.strip()
     if specifications := locations.match_specifications(catalogue, name, is_whole=True):
@@ -77,10 +80,10 @@ def resolve_reference(
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
     # Only for names that look like ids, because any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if re.match(_LIKE_ID, file_path) else {}
-    known = {} if usage == SECTION_USAGE else ids | {name: name for name in catalogue.named}
-    if usage in (SECTION_USAGE, CITABLE_USAGE):
+    known = {} if usage is Usage.SECTION else ids | {name: name for name in catalogue.named}
+    if usage in (Usage.SECTION, Usage.CITABLE):
         known |= {one.name: f"{card.id}#{one.name}" for card in catalogue.specifications for one in card.sections}
-    if usage == _USAGE:
+    if usage is Usage.ANY:
         known |= locations.list_specification_names(catalogue) | {card.path: card.path for card in catalogue.citations}
     hint = suggest_nearest(file_path, known) or usage
     raise NotFoundError(f"nothing matches {quote_text(name)}", hint=hint)
@@ -225,7 +228,7 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
     return SectionRef(specification, id)
 
 
-def _resolve_target(catalogue: Catalogue, name: str, usage: str) -> SectionRef | RequirementRef | None:
+def _resolve_target(catalogue: Catalogue, name: str, usage: Usage) -> SectionRef | RequirementRef | None:
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
@@ -233,13 +236,13 @@ def _resolve_target(catalogue: Catalogue, name: str, usage: str) -> SectionRef |
             found = find_by_name(catalogue, section, [specification])
             if found is not None:
                 return found
-            if usage == REQUIREMENT_USAGE:
+            if usage is Usage.REQUIREMENT:
                 own = (one for one in catalogue.requirements if one.specification == specification)
                 names = [one.name for one in own if one.name]
                 message = (
                     f"unknown requirement {quote_text(section)} of {catalogue.specifications[specification].locator}"
                 )
-                raise NotFoundError(message, hint=suggest_nearest(section, names) or REQUIREMENT_USAGE)
+                raise NotFoundError(message, hint=suggest_nearest(section, names) or usage)
         return _require_section(catalogue, specification, section)
     sections = [
         SectionRef(index, id)
@@ -310,14 +313,14 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
         case CitationRef(numbers):
             cited = {index for number in numbers for index in catalogue.citations[number].requirements}
             return _quote_requirement(catalogue, sorted(cited), part)
-    raise NotFoundError("only requirements and sections can be cited", hint=CITABLE_USAGE)
+    raise NotFoundError("only requirements and sections can be cited", hint=Usage.CITABLE)
 
 
 def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None) -> CitableText:
     if len(indexes) != 1:
         repeated = [catalogue.requirements[index] for index in indexes]
         if not repeated:
-            raise NotFoundError("the annotation cites no requirement", hint=CITABLE_USAGE)
+            raise NotFoundError("the annotation cites no requirement", hint=Usage.CITABLE)
         ids = {card.id for card in repeated}
         message = f"the reference matches {len(ids)} requirements"
         if len(ids) == 1:

@@ -93,7 +93,7 @@ class ProjectSnapshot:
 
         return validate(self.project)
 
-    def find(self, reference: str, usage: str) -> references.ResolvedReference:
+    def find(self, reference: str, usage: references.Usage) -> references.ResolvedReference:
         return references.resolve_reference(self.catalogue, reference, self.files, usage)
 
     def read_citations(self, around: int = 2) -> details.CitationReader:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from msgspec import Meta, Struct
 
 from duvet import errors, model
-from duvet.queries.references import CITABLE_USAGE, CitationRef, find_citable, resolve_reference
+from duvet.queries.references import CitationRef, Usage, find_citable, resolve_reference
 from duvet.sources import comments, editor, glob
 from duvet.text import decode_utf8, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.arguments import is_inside_project
@@ -116,7 +116,7 @@ class SuggestCitationOutput(Struct, frozen=True, omit_defaults=True):
 @declare_query("suggest_citation", "Suggest a citation", SuggestCitationInput, SuggestCitationOutput)
 def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return the comment that cites a requirement, in the style of a file. Paste it yourself: nothing is written."""
-    cited, line = find_citable(context.catalogue, context.find(arguments.requirement, CITABLE_USAGE)), arguments.line
+    cited, line = find_citable(context.catalogue, context.find(arguments.requirement, Usage.CITABLE)), arguments.line
     path, styles = _find_source(context, arguments.file)
     style = editor.choose_style(styles, _KINDS.get(arguments.type or ""))
     kind = _KINDS[arguments.type] if arguments.type else style.kind

@@ -137,7 +137,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return everything about a requirement: text, level, state with its reason, places, citations with code, neighbours."""
-    requirement = _find_requirement(context.catalogue, context.find(arguments.reference, references.REQUIREMENT_USAGE))
+    requirement = _find_requirement(context.catalogue, context.find(arguments.reference, references.Usage.REQUIREMENT))
     found = details.make_detail(context.read_citations(), context.project.specification, requirement)
     assert isinstance(found, details.RequirementDetail)
     count = len(found.citations)

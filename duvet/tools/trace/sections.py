@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, convert, json, structs
 
 from duvet.queries import details, records
-from duvet.queries.references import SECTION_USAGE, CitationRef, RequirementRef, ResolvedReference, SectionRef
+from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef, Usage
 from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import MAX_PAGE_BYTES, ErrorCode, ToolAnswer, ToolError, declare_query, take_fitting_rows
@@ -114,7 +114,7 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return the text of a section and its requirements with their states."""
     offset, limit = arguments.offset, arguments.limit
-    section = _find_section(context.catalogue, context.find(arguments.reference, SECTION_USAGE))
+    section = _find_section(context.catalogue, context.find(arguments.reference, Usage.SECTION))
     card = context.catalogue.specifications[section.specification]
     text, requirements = context.once(_make_section_reader)(section)
     rows = requirements if not offset else None
@@ -148,7 +148,7 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
         case CitationRef(numbers) if catalogue.citations[numbers[0]].is_valid:
             cited = catalogue.citations[numbers[0]]
             return SectionRef(cited.specification, cited.section)
-    hint, number = SECTION_USAGE, getattr(found, "specification", None)
+    hint, number = str(Usage.SECTION), getattr(found, "specification", None)
     if number is not None:
         specification = catalogue.specifications[number]
         sections = [f"#{one.name}" for one in specification.sections]
