@@ -227,6 +227,7 @@ def decode_word(value: object) -> str:
 
 
 def encode_hex(text: str) -> str | bytes:
+    # Bytes take half the space.
     return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
 
 
@@ -235,6 +236,7 @@ def decode_hex(value: object) -> str:
 
 
 def decode_count(value: object, most: int = 1 << 62) -> int:
+    # A damaged column may contain anything.
     if isinstance(value, int) and 0 <= value <= most:
         return value
     raise ValueError(f"{value!r:.40} is not a valid count")
@@ -262,6 +264,7 @@ def decode_bytes(value: object) -> bytes:
 
 
 def seal_bytes(data: bytes) -> bytes:
+    # Damage in arbitrary bytes would go unnoticed.
     return crc32(data).to_bytes(4) + data
 
 

@@ -319,6 +319,7 @@ class QuoteMatcher:
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
+        # Only Markdown with duvet's own schema has a plain text.
         if self.section.plain is None:
             return self._lines.find(quote, allows_cuts=allows_cuts)
         name = name or self._name

@@ -332,6 +332,7 @@ class RecordedEnvironment(Mapping[str, str]):
 
 
 def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
+    # The value may be secret, and the record is stored.
     value = environ.get(name)
     return None if value is None else digest_content(value.encode(errors="surrogateescape"))
 

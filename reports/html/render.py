@@ -176,6 +176,7 @@ def make_report_title(page: anchors.ReportData) -> str:
         return page.title
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):
         return f"{repository}: requirements report"
+    # The report may be published, so its title must not contain a local path.
     names = list(dict.fromkeys(requirement.specification.name for requirement in page.finished.requirements))
     if not names or len(names) > 3:
         return "Requirements report"
