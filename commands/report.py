@@ -58,8 +58,8 @@ def report(format: str | None, output: str | None, opens: bool, watch: bool, **o
     duvet prints problems to standard error as text. With --format, it writes them to standard output or the --output
     file, as JSON, SARIF, GitHub workflow commands or JUnit.
 
-    A TARGET is a specification or SPEC#SECTION; a section of an IETF document includes its subsections. Targets are
-    checked with and without --ci. --require-citations and --require-tests can be repeated.
+    A TARGET is a specification or SPEC#SECTION; a section of an IETF document includes its subsections. Gates on a
+    TARGET also run without --ci. --require-citations and --require-tests can be repeated.
 
     --watch reports again when an input changes. Set WATCHFILES_FORCE_POLLING=1 on network drives that do not report
     changes.
