@@ -144,7 +144,7 @@ def make_busy_error(path: str) -> StoreBusyError:
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
-    hint = f"{advise_rebuild(path)}; no other data is lost"
+    hint = f"{advise_rebuild(path)}; feedback and backups are kept"
     if not is_ours:
         hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
     return StoreDamagedError(f"the index is damaged, or this file is not a duvet index: {reason}", path=path, hint=hint)
@@ -160,7 +160,7 @@ def make_version_error(path: str, version: int) -> StoreVersionError:
     message = f"{age} version of duvet created this index with schema {version}; this version supports schema {SCHEMA_VERSION}"
     if version > SCHEMA_VERSION:
         return StoreVersionError(message, path=path, hint=f"update duvet, or start over: {advise_rebuild(path)}")
-    hint = "run `duvet ingest` to replace it; no other data is lost"
+    hint = "run `duvet ingest` to replace it; feedback and backups are kept"
     return StoreOutdatedError(message, path=path, hint=hint)
 
 

@@ -39,7 +39,7 @@ ODD = [
 ]
 REMOVE = "remove its files, and run `duvet ingest`"
 DAMAGED, FOREIGN = (
-    f"{REMOVE}; no other data is lost",
+    f"{REMOVE}; feedback and backups are kept",
     f"set `store.path` to another file; if this file was an index, {REMOVE}",
 )
 DAMAGES: list[tuple[Callable[[Path], object] | str, str]] = [

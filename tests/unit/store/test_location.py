@@ -63,7 +63,7 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
 
 
 def test_only_a_store_of_an_older_version_is_replaced(file: Path) -> None:
-    older = "run `duvet ingest` to replace it; no other data is lost"
+    older = "run `duvet ingest` to replace it; feedback and backups are kept"
     newer = "update duvet, or start over: remove store.db"
     ##= man/spec/knowledge.md#storage
     ##% An ingest run MUST replace an index of an older version, but MUST NOT replace an index of a newer version or any
