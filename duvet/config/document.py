@@ -217,7 +217,7 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
         names.append(f"`{name}`")
     hint = f"set the environment variable {' or '.join(names)}, or add a default: `|| 'text'`"
     if names == ["``"]:
-        hint = "write the name of an environment variable, a text in quotes, or both: `${{ NAME || 'text' }}`"
+        hint = "write the name of an environment variable, a string in single quotes, or both: `${{ NAME || 'text' }}`"
     raise ExpressionError(f"failed to evaluate expression: {quote_text(expression)}", hint=hint)
 
 
