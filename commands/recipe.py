@@ -293,7 +293,7 @@ def _describe_wait(step: PlannedStep) -> str:
     conditions = [] if until.exists is msgspec.UNSET else ["exists" if until.exists else "does not exist"]
     conditions += [] if until.equals is msgspec.UNSET else [f"is {_encode(until.equals)}"]
     conditions += [] if until.not_equals is msgspec.UNSET else [f"is not {_encode(until.not_equals)}"]
-    limits = f"every {until.interval_seconds:g} s, at most {until.timeout_seconds:g} s"
+    limits = f"checked every {until.interval_seconds:g} s for at most {until.timeout_seconds:g} s"
     return f"{until.path} {' and '.join(conditions)}, {limits}"
 
 

@@ -62,7 +62,7 @@ def test_a_dry_run_prints_the_plan(duvet: Run, project: Path, gold: Snapshot) ->
     gold.assert_match(done.out, "plan.json")
     done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=x")
     assert done.out.splitlines()[0] == "look  dry run"
-    assert 'status is "ok", every 2 s, at' in done.out and '{"tool":"$${x} x' in done.out
+    assert 'status is "ok", checked' in done.out and '{"tool":"$${x} x' in done.out
     assert duvet("recipe", "run", "look", "--dry-run").err.endswith("\n\nError: missing variable only\n")
     assert files(project) == before
 
