@@ -44,7 +44,7 @@ class WordsBlock(Struct, frozen=True):
 
 
 class PassageBlock(Struct, frozen=True):
-    """Lines of text, whose line ends and indentation are shown."""
+    """Text that keeps its line breaks and indentation."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Notifications of changed files: from inotify where it is reliable, otherwise from watchfiles or polling."""
+"""Notifications of changed files: from inotify for the server, from watchfiles or polling for `--watch`."""
 
 from __future__ import annotations
 
