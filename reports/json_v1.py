@@ -28,8 +28,8 @@ _LEVEL_SHIFT = 6
 
 def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of JSON MUST equal the files that awslabs
-    ##% duvet writes, except for known defects of awslabs duvet.
+    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of the JSON report MUST equal the files
+    ##% that awslabs duvet writes, except for known defects of awslabs duvet.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     formats: dict[str, Format] = {}
     specifications: Json = {}

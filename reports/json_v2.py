@@ -171,8 +171,8 @@ def encode_v2_report(report: V2Report) -> bytes:
 def _insert_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
     found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != "extensions"}
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of JSON MUST equal the files that awslabs
-    ##% duvet writes, except for known defects of awslabs duvet.
+    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of the JSON report MUST equal the files
+    ##% that awslabs duvet writes, except for known defects of awslabs duvet.
     written = {name: dict(sorted(bucket.items())) for name, bucket in found.items() if bucket or name not in _OWN}
     known = {_OWN.get(name, prefix + name): bucket for name, bucket in written.items()}
     return known | dict(sorted(buckets.extensions.items()))
@@ -400,7 +400,8 @@ def build_v2_report(report: Finished) -> V2Report:
     cites, cite_ids = make_cite_records(report.trace.annotations, files, targets)
     requirements = make_requirement_records(report, files, targets, cite_ids)
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, the snapshot and both versions of JSON MUST list every `[[not-applicable]]` entry.
+    ##% The summary, the HTML report, the snapshot and both versions of the JSON report MUST list every
+    ##% `[[not-applicable]]` entry.
     not_applicable = {
         make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or "")): NotApplicableRecord(
             one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry

@@ -29,7 +29,8 @@ _LEVEL_SHIFT = 8
 def render_snapshot(report: records.Finished, out: BinaryIO) -> None:
     blocks = ["".join(_render_specification(coverage, report.root)) for coverage in report.trace.coverages]
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, the snapshot and both versions of JSON MUST list every `[[not-applicable]]` entry.
+    ##% The summary, the HTML report, the snapshot and both versions of the JSON report MUST list every
+    ##% `[[not-applicable]]` entry.
     for entry in report.not_applicable:
         facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}
         lines = [f"NOT APPLICABLE: {collapse_whitespace(entry.target)}", f"  REQUIREMENTS: {entry.requirements}"]

@@ -185,10 +185,10 @@ def _cited_by(kinds: str) -> Catalogue:
 
 def test_coverage_is_lost_or_gained() -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list an applicable requirement as lost coverage if its state is worse than before (except
-    ##% `uncited` instead of `to do`), or if all of its code or all of its tests were removed. `duvet diff` MUST list an
-    ##% applicable requirement as gained coverage if its state is better than before, or if its first code or its first
-    ##% test was added, unless it also lost coverage.
+    ##% `duvet diff` MUST report that an applicable requirement lost coverage if its state is worse than before (except
+    ##% `uncited` instead of `to do`), or if all of its code or all of its tests were removed. `duvet diff` MUST report
+    ##% that an applicable requirement gained coverage if its state is better than before, or if its first
+    ##% implementation or its first test was added, unless it also lost coverage.
     for was, now, status_then, status_now, lost, gained in [
         ("citation test", "citation", "done", "needs tests", "tests", ""),
         ("citation test", "test", "done", "needs code", "implementation", ""),

@@ -62,8 +62,8 @@ def test_the_snapshot_and_json_list_the_entries(snapshot: Snapshot) -> None:
 
 def test_without_entries_nothing_is_different() -> None:
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of JSON MUST equal the files that awslabs
-    ##% duvet writes, except for known defects of awslabs duvet.
+    ##% With awslabs duvet's schema, the snapshot, LCOV and both versions of the JSON report MUST equal the files
+    ##% that awslabs duvet writes, except for known defects of awslabs duvet.
     # With our own schema, neither markup nor the ends of lines are a part of a requirement.
     files = {path: text.replace("<b>brown</b>", "brown") for path, text in with_entries("").items()}
     files["tea.md"] = re.sub(r"(?<=\S)\n *(?=[^\n# ])", " ", files["tea.md"])

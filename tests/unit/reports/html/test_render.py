@@ -29,7 +29,8 @@ REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Te
 
 def test_whole_reports_match_their_golden_files(snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, the snapshot and both versions of JSON MUST list every `[[not-applicable]]` entry.
+    ##% The summary, the HTML report, the snapshot and both versions of the JSON report MUST list every
+    ##% `[[not-applicable]]` entry.
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST list each requirement with its state, its level, its number of citations by type, and whether
     ##% it needs code or tests.
