@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -118,6 +119,8 @@ def print_problems(
 
 def reword_problem(problem: Problem) -> Problem:
     message, hint = describe_plainly(problem.message)
+    # awslabs duvet writes `1 bytes`.
+    message = re.sub(r"(?<=invalid utf-8 sequence of 1 byte)s\b", "", message)
     return problem if message == problem.message else replace(problem, message=message, hint=problem.hint or hint)
 
 

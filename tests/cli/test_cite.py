@@ -118,7 +118,7 @@ def test_odd_bytes_in_a_source(duvet: Run, folder: Path) -> None:
     (folder / "src/lid.rs").write_bytes(b"fn lid() {}\n\xff\n")
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
     assert (code, out) == (1, "")
-    assert err.startswith("error: invalid utf-8 sequence of 1 bytes from index 12 [DUV011]\n --> src/lid.rs:2\n")
+    assert err.startswith("error: invalid utf-8 sequence of 1 byte from index 12 [DUV011]\n --> src/lid.rs:2\n")
     before = b"\xef\xbb\xbf// Lids\nfn lid() {}\n"
     (folder / "src/lid.rs").write_bytes(before)
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
