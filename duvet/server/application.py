@@ -80,7 +80,8 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
     for names in (_READER_NAMES, _ADMIN_NAMES):
         values = {name: environ[name] for name in names if name in environ}
         ##= man/spec/mcp.md#http
-        ##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
+        ##% duvet MUST refuse to start if a token is empty, or if its two environment variables, such as
+        ##% `DUVET_READER_TOKEN` and `KM_READER_TOKEN`, have different values.
         for name, value in values.items():
             if not _VISIBLE.fullmatch(value):
                 fault = "contains characters other than visible ASCII" if value else "is empty"

@@ -361,7 +361,8 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 
 ##= man/spec/mcp.md#http
-##% duvet MUST refuse to start if a token is empty or has different values in its two environment variables.
+##% duvet MUST refuse to start if a token is empty, or if its two environment variables, such as `DUVET_READER_TOKEN`
+##% and `KM_READER_TOKEN`, have different values.
 def test_wrong_tokens_are_refused() -> None:
     not_allowed = "contains characters other than visible ASCII"
     two = "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN have different values"
