@@ -443,7 +443,7 @@ class AnnotationFixer:
             return "no earlier version of the specification is available"
         doubt = self.history.find_doubt(spot.near.specification, annotation, new, text)
         is_typo = not old or load_rapidfuzz().fuzz.ratio(one, other) >= _TYPO
-        return doubt or ("" if is_typo else "the quote and the specification differ in more than a typo")
+        return doubt or ("" if is_typo else "the quote and the specification differ by more than a typo")
 
     def _find_target_doubt(self, annotation: Annotation, correction: Correction) -> str:
         spot = self.texts.resolve_target(annotation)
