@@ -237,7 +237,7 @@ def make_file_slug(title: str) -> str:
 
 
 class _FrontMatter(dict[str, Any]):
-    """A table that YAML writes in block style, unlike the tables in it."""
+    """A table that YAML always writes in block style."""
 
 
 def _format_yaml(front: Mapping[str, Any]) -> str:

@@ -389,7 +389,7 @@ class Store(ChunkSearch):
 
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[StoreWriter]:
-        """At the end of the block, save all changes or none; wait `patience` seconds for another writer."""
+        """Wait up to `patience` seconds for another writer; then save all changes of the block, or none if it raises."""
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.retry_while_busy(lambda: self.database.run("BEGIN IMMEDIATE"), patience)

@@ -38,7 +38,7 @@ def split_source_text(written: str) -> SourceText:
 
 
 def find_last_line(text: SourceText, first: int, end: int = 0) -> int:
-    """Return the last line of the annotation on line `first`; its text or its table header ends at offset `end`."""
+    """Return the last line of the annotation that starts on line `first`; its text ends at offset `end`, if given."""
     last = first
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, find_line_index(text.starts, end - 1) + 1 if end else 0)
