@@ -231,7 +231,7 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
 
 def is_similar_path(one: str, other: str) -> bool:
     # Two files in a deep folder have similar paths, so the file names must be similar, too.
-    paths = one.lower(), other.lower()
+    paths = [path.lower().replace("\\", "/") for path in (one, other)]
     pairs = paths, [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
     return all(load_rapidfuzz().fuzz.ratio(*pair) >= _SIMILAR for pair in pairs)
 

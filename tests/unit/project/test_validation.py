@@ -46,6 +46,7 @@ OFFERS: dict[str, tuple[dict[str, str], str]] = {
     # A citation without a quote identifies its section only by name.
     "titles": ({}, "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"),
     "only the folder is similar": ({}, "//= docs/cup.md#lid\n"),
+    "a path of Windows": ({}, "//= docs\\pot.md#lid\n"),
 }
 
 
