@@ -46,7 +46,12 @@ VOTE, CITED = {"request_id": "r", "chunk_id": "c"}, {"requirement": "a", "file":
 REFUSED: dict[str, list[dict[str, Any]]] = {
     SEARCH: [
         *({}, {"query": " "}, {"query": "\0"}, {"query": 1}, {"query": nested(64, "1")}, {"query": nested(65)}),
-        *({"query": nested(800)}, {"query": "x" * (MAX_ARGUMENT_LENGTH + 1)}, {"query": "\ud800"}),
+        *(
+            {"query": nested(800)},
+            {"query": "x" * (MAX_ARGUMENT_LENGTH + 1)},
+            {"query": "\ud800"},
+            {"query": {"\ud800": 1}},
+        ),
         *({"querry": "x"}, {"limit": "5", "slug": "x"}),
     ],
     UNCITED: [

@@ -13,10 +13,11 @@ from duvet.errors import DuvetError, FetchError, NotFoundError, ProblemsError, Q
 from duvet.knowledge.feedback import AuditEntry
 from duvet.llm.records import SETUP_HINT, ModelError, ModelFault, NoModelError
 from duvet.model import Place
+from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import AuditLog, CallRecord, ToolDispatcher, ToolEnvironment, select_plain_arguments
-from duvet.tools.packs import Registry
-from duvet.tools.tool import ErrorCode, make_tool_error
+from duvet.tools.packs import KNOWLEDGE, TRACE, Registry
+from duvet.tools.tool import EnabledPack, ErrorCode, make_tool_error
 from tests.unit.knowledge.stored_project import CLOCK, places
 from tests.unit.tools.tool_calls import Fixed
 
@@ -42,6 +43,15 @@ def test_all_services_are_closed_even_where_others_fail_or_hang(context: Project
 
     anyio.run(close_all)
     assert closed == [True]
+
+
+def test_arguments_of_knowledge_tools_are_recorded_without_measures(context: ProjectSnapshot) -> None:
+    seen: list[CallRecord] = []
+    environment = ToolEnvironment(observers=[seen.append], measures=lambda: False)
+    desk = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fixed(context), environment)
+    for name, arguments in (("km-help", {"tool": "km-search"}), ("list_uncited_requirements", {"limit": 1})):
+        anyio.run(desk.call, name, arguments, Caller())
+    assert [(one.code, one.arguments, one.bytes_in) for one in seen] == [("", "tool=str(9)", 0), ("", "", 0)]
 
 
 AGAIN = "fix this and try again; the server reads the files again"
