@@ -102,6 +102,7 @@ def check(format: str | None, output: str | None, **options: Any) -> None:
     """Check links, slugs and front matter.
 
     Exits with 1 if it finds a problem, such as a broken link, two pages with the same slug, or an unreadable page.
+    For a folder of notes without a project, use `duvet -v mcp --pages FOLDER --check`.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -230,7 +231,13 @@ def _report_findings(
         print_notice("\n")
     if skipped := [escape_cell(command.show_path(name)) for name in selected.others]:
         print_remark(f"skipped, because no pattern matches: {join_names(skipped, 10)}")
-    unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in problems)
+    fixes = Counter(one.fix.applicability for one in problems if one.fix is not None)
+    safe, unsafe = fixes[Applicability.SAFE], fixes[Applicability.UNSAFE]
+    ##= man/spec/validate.md#fixes
+    ##% Without an option for fixes, `duvet validate` MUST print how many of its fixes are safe.
+    if safe and not (request.diff or request.writes):
+        noun = "fix is" if safe == 1 else "fixes are"
+        print_remark(f"{safe:,} {noun} safe: use {'--diff' if request.stdin_path else '--fix, or --diff to see them'}")
     if unsafe and (request.diff or request.fix) and not (request.unsafe_fixes or request.interactive):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")

@@ -27,7 +27,7 @@ class Usage(StrEnum):
     """The hint for an unknown name; suggestions are of the same kinds."""
 
     ANY = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
-    CITABLE = "give a requirement id or SPEC#SECTION"
+    CITABLE = "give a requirement id or SPEC#SECTION; `duvet search` finds ids"
     REQUIREMENT = "use the id, name or resource path of a requirement"
     SECTION = "use SPEC#SECTION, or the resource path of a section"
 

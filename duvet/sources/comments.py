@@ -111,8 +111,8 @@ def split_blocks(run: LineRun, meta: str, content: str) -> list[AnnotationBlock]
     return [block for block in found if block.metas or block.contents]
 
 
-# Keys whose value is one of a few words: what it is, the words, how a message lists them, and the rule.
-_CHOICES: dict[str, tuple[str, Mapping[str, Any], str, rules.Rule]] = {
+# Keys whose value is one of a few words: what it is, the words, those that a message lists, and the rule.
+_CHOICES: dict[str, tuple[str, Mapping[str, Any], tuple[str, ...], rules.Rule]] = {
     "type": (
         "annotation type",
         {
@@ -120,19 +120,19 @@ _CHOICES: dict[str, tuple[str, Mapping[str, Any], str, rules.Rule]] = {
             "implementation": Kind.CITATION,
             **{name: kind for kind in Kind for name in (kind.name, kind.name.lower())},
         },
-        '["spec", "test", "implementation", "exception", "todo", "implication"]',
+        ("spec", "test", "implementation", "exception", "todo", "implication"),
         rules.COMMENT_BAD_TYPE,
     ),
     "level": (
         "annotation level",
         {level.name: level for level in Level},
-        '["AUTO", "MUST", "SHOULD", "MAY"]',
+        ("AUTO", "MUST", "SHOULD", "MAY"),
         rules.COMMENT_BAD_LEVEL,
     ),
     "format": (
         "spec type",
         {"md": Format.MARKDOWN, **{name: one for one in Format for name in (one.name, one.name.lower())}},
-        '["auto", "ietf", "markdown"]',
+        ("auto", "ietf", "markdown"),
         rules.COMMENT_BAD_FORMAT,
     ),
 }
@@ -181,8 +181,9 @@ def read_fields(
             chosen[key] = known.get(field.text, chosen[key])
             if field.text not in known:
                 has_kind = has_kind and key != "type"
-                message = f"Invalid {noun} {quote_text(field.text)}, expected one of {expected}"
-                report(rule, message, field, f"unknown {noun}")
+                listed = ", ".join(map(quote_text, expected))
+                message = f"Invalid {noun} {quote_text(field.text)}, expected one of [{listed}]"
+                report(rule, message, field, f"unknown {noun}", hint=suggest_nearest(field.text, expected))
     kind = chosen["type"]
     for key, kinds in _ONLY_FOR.items():
         if has_kind and key in by_key and kind not in kinds:

@@ -14,7 +14,8 @@ from tests.unit.project.faulty_project import FILES, FIXED, RIGHT
 
 PROJECT, PATH = FILES, ".duvet/config.toml"
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
-ALL_COUNT = "checked 16 annotations in 4 files: 12 errors, 6 warnings\n"
+SAFE = "5 fixes are safe: use --fix, or --diff to see them\n"
+ALL_COUNT = f"{SAFE}checked 16 annotations in 4 files: 12 errors, 6 warnings\n"
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
@@ -71,7 +72,8 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
             f"$ {STDIN} {path} - <right; {STDIN} {path} - <second; {STDIN} {path} --diff --unsafe-fixes - <cooked"
             for path in ("src/right.py", "./src/right.py", "src/new/file.py")
         ),
-        "$ ls -R . | diff - before; cat src/right.py",
+        *({"typo": RIGHT.replace("brewing", "brewin")}, f"$ {STDIN} src/right.py - <typo"),
+        "$ rm typo; ls -R . | diff - before; cat src/right.py",
     ),
     # Patterns may lead out of the project; paths then contain `..`.
     "standard input elsewhere": (
@@ -114,7 +116,11 @@ def test_planned_fixes_in_colour(folder: Path, duvet: Run, gold: Snapshot) -> No
     gold.assert_match(done.out, "diff.txt")
     gold.assert_match(duvet("--color", "always", "validate", "src/broken.rs").err, "colours.txt")
     unsafe = "3 fixes are unsafe: use --unsafe-fixes, or --interactive to decide on each\n"
-    plan, found = "5 citations in 1 file can be fixed; nothing was written\n", duvet("validate", "src/broken.rs").err
+    ##= man/spec/validate.md#fixes
+    ##% Without an option for fixes, `duvet validate` MUST print how many of its fixes are safe.
+    told = duvet("validate", "src/broken.rs").err
+    assert SAFE in told
+    plan, found = "5 citations in 1 file can be fixed; nothing was written\n", told.replace(SAFE, "")
     assert unsafe in done.err and done.err.replace(unsafe, "") == plan + found
     plan = plan.replace("5", "8")
     assert duvet("validate", "--diff", "--unsafe-fixes", "src/broken.rs").err == plan + found
