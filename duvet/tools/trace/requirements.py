@@ -341,7 +341,7 @@ class PrioritizedRequirement(Struct, frozen=True, omit_defaults=True):
     tuple[PrioritizedRequirement, ...],
 )
 def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
-    """List all requirements, most urgent first: by level, then by status (started, not started, done), then by TODO
+    """List all requirements, most urgent first: by level, then by progress (started, not started, done), then by TODO
     count. Use it to choose what to work on."""
     catalogue, ranked = context.catalogue, context.once(_rank)
     indexes = filter_requirements(catalogue, list(ranked), arguments)
