@@ -14,7 +14,7 @@ from tests.unit.project.faulty_project import FILES, FIXED, RIGHT
 
 PROJECT, PATH = FILES, ".duvet/config.toml"
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
-SAFE = "5 fixes are safe: use --fix, or --diff to see them\n"
+SAFE = "5 fixes are safe: use --fix, or --diff for a preview\n"
 ALL_COUNT = f"{SAFE}checked 16 annotations in 4 files: 12 errors, 6 warnings\n"
 
 
