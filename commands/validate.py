@@ -237,7 +237,8 @@ def _report_findings(
     ##% Without an option for fixes, `duvet validate` MUST print how many of its fixes are safe.
     if safe and not (request.diff or request.writes):
         noun = "fix is" if safe == 1 else "fixes are"
-        print_remark(f"{safe:,} {noun} safe: use {'--diff' if request.stdin_path else '--fix, or --diff for a preview'}")
+        options = "--diff" if request.stdin_path else "--fix, or --diff for a preview"
+        print_remark(f"{safe:,} {noun} safe: use {options}")
     if unsafe and (request.diff or request.fix) and not (request.unsafe_fixes or request.interactive):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
