@@ -125,7 +125,7 @@ async def retry(
 
 
 def parse_base_url(base: str) -> SplitResult | None:
-    """Return None if the URL is invalid, or has a user, a query or a fragment."""
+    """Return None unless this is an http or https URL without a user, a query or a fragment."""
     try:
         parts = urlsplit(base)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -58,7 +58,7 @@ class Severity(StrEnum):
 
 
 class Place(Struct, frozen=True):
-    """A range within a line; lines and columns count from 1, and column 0 stands for the whole line."""
+    """A range within a line, counted from 1; column 0 stands for the whole line, and line 0 for the whole file."""
 
     line: int = 0
     column: int = 0

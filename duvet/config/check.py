@@ -65,7 +65,7 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 
 def respell_keys(read: Document, table: type[Struct]) -> Document:
-    """Leave a second spelling of a key for `check_table` to report."""
+    """Convert keys to their declared spelling unless the table already contains that key."""
     renamed: dict[KeyPath, str] = {}
     at = DocumentLocation(read, {})
     values = convert_values(inspect_table(table), read.values, at, lambda *_: UNCHANGED, renamed)
@@ -83,7 +83,7 @@ def convert_values(
     convert_leaf: Callable[[FieldType, Any, DocumentLocation], Any],
     renamed: dict[KeyPath, str] | None = None,
 ) -> Any:
-    """With `renamed`, also convert keys to their declared spelling, and record those that change."""
+    """Convert values with `convert_leaf`; with `renamed`, also respell keys, and record the changes there."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():

@@ -23,7 +23,7 @@ TextSpan = tuple[int, int]
 
 
 class KeySpans(Struct, frozen=True):
-    """For a table with a header, the header counts as the value."""
+    """The positions of a key and its value; for a table with a header, the header counts as the value."""
 
     key: TextSpan
     value: TextSpan
@@ -33,7 +33,7 @@ SpanFinder = Callable[[str], dict[KeyPath, KeySpans]]
 
 
 class DataDocument:
-    """The positions are computed on first use."""
+    """A parsed file; the positions of its keys and values are computed on first use."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str, find_spans: SpanFinder) -> None:
         self.values = values

@@ -240,7 +240,7 @@ _FLOAT = re.compile(
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
-    """Raise ValueError for a number with too many digits."""
+    """Raise ValueError for a decimal integer with too many digits."""
     if word in _WORDS:
         return _WORDS[word]
     if _INTEGER.fullmatch(word):

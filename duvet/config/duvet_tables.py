@@ -57,7 +57,7 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
 
 class RequirementFileTable(Table, frozen=True, kw_only=True):
-    """The extracted requirement files."""
+    """The files with extracted requirements."""
 
     enabled: Annotated[
         bool, doc("Write extracted requirements to files in `.duvet/requirements`, for other programs")
@@ -68,7 +68,7 @@ class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
     html: Annotated[settings.ExtendedHtmlReport, doc("The HTML report")] = settings.ExtendedHtmlReport()
-    requirements: Annotated[RequirementFileTable, doc("The extracted requirement files")] = RequirementFileTable()
+    requirements: Annotated[RequirementFileTable, doc("The files with extracted requirements")] = RequirementFileTable()
 
 
 # The JSON Schema keywords for the checks of `__post_init__`.

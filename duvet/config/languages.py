@@ -104,7 +104,7 @@ _ML_ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for patter
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """Return None if every line is its own comment."""
+    """Return None if `meta` begins a line comment."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML_COMMENT if path.endswith(_ML_ENDINGS) else C_COMMENT

@@ -1,4 +1,4 @@
-"""The tables of the service configuration, such as server, providers, packs and workflows, and resolved settings."""
+"""The tables of the service configuration, and the rules for ingest and uploads that follow from them."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def enter_page_folder(where: dict[str, Any]) -> None:
-    """Change to the folder of `--pages`, if given, and make the paths in `where` absolute."""
+    """If `--pages` is given, change to its folder, and make the paths in `where` absolute."""
     folder = where.pop(PAGES_KEY)
     if folder is None:
         return

@@ -138,7 +138,7 @@ class IntegerRange(click.IntRange):
 
 
 class Subcommand(click.Command):
-    """Reports all missing arguments and options together, and rejects repeated options that take only one value."""
+    """Reports all missing arguments and options together, and rejects options given twice unless they are repeatable."""
 
     context_class = _HelpContext
 

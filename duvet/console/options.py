@@ -1,4 +1,4 @@
-"""Options that several commands share: project and service."""
+"""Options that several commands share: project, service, format, limit and variables."""
 
 from __future__ import annotations
 

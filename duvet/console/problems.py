@@ -95,7 +95,6 @@ def print_problems(
     like_upstream: bool = False,
     keeps_words: bool = False,
 ) -> None:
-    """Each flag keeps the wording of the operating system's messages."""
     settings = settings or current_settings()
     kept = _reword_all(problems, settings, keeps_words=like_upstream or keeps_words)
     kept = tuple(one for one in kept if not (settings.quiet and one.severity is Severity.WARNING))

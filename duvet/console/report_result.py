@@ -1,4 +1,4 @@
-"""The request of a report run with its gates, its result, and the cache of results."""
+"""The request and the result of a report run, and the cache of results."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def write_stdout(data: bytes | bytearray) -> None:
 
 
 def silence_stream(stream: TextIO) -> None:
-    """Redirect a broken stream to the null device, because Python flushes streams at exit and reports errors."""
+    """Redirect a broken stream to the null device, so that later writes don't fail."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

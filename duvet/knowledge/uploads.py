@@ -109,7 +109,7 @@ class ContentFolder:
 
 
 def describe_invisible_file(folder: str) -> str:
-    """Return why a file is not visible: all reasons at once, because a single one would reveal whether it exists."""
+    """Return all possible reasons why a file is not visible; the actual one would reveal whether the file exists."""
     return f"it is outside {folder}, hidden, ignored by git or vendored, or may contain secrets"
 
 

@@ -43,7 +43,7 @@ _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
 class Correction(NamedTuple):
-    """A new target, quote or both for an annotation, if the correction is clear, and a hint."""
+    """A hint and, if the correction is clear, a new target, a new quote or both."""
 
     hint: str = ""
     target: str | None = None

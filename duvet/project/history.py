@@ -48,7 +48,7 @@ class TextHistory:
         self._doubts: dict[tuple[str, int, str, str], str] = {}
 
     def find_doubt(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
-        """Return why the new words may come from a changed requirement; `text` is the file with the annotation."""
+        """Return why the new words may come from a changed requirement, or ""; `text` is the whole file with the annotation."""
         ##= man/spec/validate.md#safe-fixes
         ##% A fix that adds, removes or replaces words MUST be unsafe unless git or the snapshot shows that
         ##% the specification has not changed since the citation was written.

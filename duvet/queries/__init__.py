@@ -1,1 +1,1 @@
-"""Questions to a trace, shared by commands and tools."""
+"""Queries about a trace, shared by commands and tools."""

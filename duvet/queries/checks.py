@@ -1,4 +1,4 @@
-"""The checks of `duvet query`: whether others cover an annotation, and whether tests ran the code below it."""
+"""The checks of `duvet query`: are annotations covered by other annotations, and did tests run the code below them?"""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class QuotedSections:
 
 
 class WrittenPool:
-    """Annotations compared as awslabs duvet does: by their targets as written, and by where their quotes occur."""
+    """Compares annotations as awslabs duvet does: by their targets as written, and by where their quotes occur."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         self.sections = sections
@@ -175,7 +175,7 @@ class WrittenPool:
 
 
 class TracedPool:
-    """Annotations compared as in reports: by the bytes of the specification that they cover."""
+    """Compares annotations as reports do: by the bytes of the specification that they cover."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         ##= man/spec/query.md#checks

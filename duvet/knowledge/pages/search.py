@@ -361,7 +361,7 @@ _BASE_LETTERS = _BaseLetters()
 
 
 def _strip_accents(text: str) -> str:
-    """The text must be composed; its length stays the same."""
+    """The text must be in NFC; its length stays the same."""
     return text if text.isascii() else text.translate(_BASE_LETTERS)
 
 
