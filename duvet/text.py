@@ -112,7 +112,7 @@ def quote_text(text: str) -> str:
 
 
 def quote_phrase(text: str) -> str:
-    """Quote words that users copy: in full and, if possible, without escapes."""
+    """Quote words that users copy, if possible in full and without escapes."""
     mark = "'" if '"' in text else '"'
     return f"{mark}{text}{mark}" if mark not in text and text.isprintable() else quote_text(text)
 
@@ -187,7 +187,7 @@ def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -
 
 
 def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
-    """Return the normalised text, and the offsets of its unchanged parts in both texts."""
+    """Return the normalised text, and where its unchanged parts begin in that text and in the original."""
     end = len(text.rstrip(WHITESPACE))
     taken = end - len(text[:end].lstrip(WHITESPACE))
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Loads the Jinja templates."""
+"""Loads the Jinja templates and other files of this package."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ async def connect(
     model: Callable[[str], str] | None = None,
     project: str | Path = ".",
 ) -> AsyncIterator[Client]:
-    """Serve the pack in this file alongside the pack `trace`, and yield a client; `model` answers `ctx.model`.
+    """Serve the pack in the file `path` alongside the pack `trace`, and yield a client; `model` answers `ctx.model`.
 
     Raises ImportError if the pack can't be loaded.
     """

@@ -44,7 +44,7 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
-    """Distribute the words of a new quote over the lines of the old one; a line that loses all its words is empty."""
+    """Distribute the words of a new quote over the lines of the old one; lines may become empty, or be added."""
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]
@@ -110,7 +110,7 @@ def make_edit(text: str, start: int, end: int, new: str) -> Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Apply the edits to a text; of overlapping edits, only the first is applied."""
+    """Apply the edits to a text; of overlapping edits, apply only the first in the text."""
     starts = find_line_starts(text)
     parts: list[str] = []
     taken = 0
@@ -170,7 +170,7 @@ def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceS
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
-    """Return the edits that replace the quote on these lines, whose first and last must contain text."""
+    """Return the edits that replace the quote on these lines; the first and the last line must contain text."""
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
     if len(filled) == 1:

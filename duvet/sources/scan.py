@@ -21,7 +21,7 @@ from duvet.tree.files import IS_FOLDER, FolderMembership, Tree, TreeEntry, is_fo
 
 class FilteredTree:
     def __init__(self, tree: Tree, hides: Callable[[str, bool], object]) -> None:
-        """`hides` gets a path and whether it is a folder; it must also hide the content of a hidden folder."""
+        """`hides(path, is_folder)` must also hide the content of a hidden folder."""
         self.tree = tree
         self.hides = hides
 

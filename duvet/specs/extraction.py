@@ -360,7 +360,7 @@ def list_extracted_sections(
 
 
 def list_markup_texts(tree: Tree, path: str, locator: str) -> Iterator[tuple[str, str]]:
-    """Yield each Markdown requirement as awslabs duvet extracts it, with and without markup."""
+    """Yield the requirements that awslabs duvet extracts from Markdown, each with and without markup."""
     from duvet.specs.markdown import remove_markup
 
     try:

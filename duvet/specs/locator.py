@@ -56,7 +56,7 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """Return the path of a normalised URL in the download folder; its port, query and fragment don't count."""
+    """Return where the text of a normalised URL is stored; the URL's port, query and fragment are ignored."""
     found = re.match(_PARTS, canonical_url(url))
     host, path = found.groups() if found else ("", "")
     return strip_extension(posixpath.join(folder, host, *path.split("/")).rstrip("/")) + ".txt"

@@ -53,7 +53,7 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """No sentence ends within code, quotation marks or brackets, except at their end."""
+    """A sentence may end with code, a quotation or brackets, but not inside them."""
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0

@@ -195,7 +195,7 @@ class ChunkSearch(tables.StoreTables):
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
 
     def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
-        """Return the numbers in ascending order, or None without filters."""
+        """Return the numbers of the matching chunks in ascending order, or None without filters."""
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same chunks.
@@ -476,7 +476,7 @@ class StoreWriter:
                     database.run(_VECTORS, known[0], records.seal_bytes(vectors))
 
     def replace_graph(self, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> None:
-        """Drop edges of missing nodes, and all but the last of equal edges."""
+        """Skip edges of missing nodes; of edges with the same ends and relation, keep the last."""
         with self._part(changes=False) as database:
             self._is_changed |= tables.write_graph(database, nodes, edges)
 

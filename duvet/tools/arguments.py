@@ -1,4 +1,4 @@
-"""The arguments and answers of tools: short JSON Schemas (agents pay for each token), and checks, also of scopes."""
+"""The arguments and answers of tools: checks, and JSON Schemas, which are short because agents pay for each token."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """The client repeats the call after each question to its model."""
+    """What a client sends back when it repeats a call with the answer of its model."""
 
     count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.
@@ -49,7 +49,7 @@ class CallJournal:
         self._calls = 0
 
     def begin(self, step: str) -> None:
-        """The name must be unique in this journal."""
+        """`step` must be unique in this journal."""
         self._step = f"{self._place}{step}"
         self._calls = 0
 

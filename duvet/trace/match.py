@@ -46,7 +46,7 @@ class SearchText:
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the range of text that is within one edit of the quote, as awslabs duvet chooses it; None without one."""
+    """Return the range within one edit of the quote that awslabs duvet chooses, or None."""
     data, size = text.data, len(quote)
     ends: Iterable[int] = range(3)
     if size > 1:
@@ -265,7 +265,7 @@ _WORDS = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
-    """Return True if two texts differ in a word or number, not just in case or punctuation."""
+    """Return True if two texts differ in a word, number or symbol, not just in case or punctuation."""
     front = 0
     while front < min(len(one), len(other)) and one[front] == other[front]:
         front += 1
@@ -313,7 +313,7 @@ class QuoteMatcher:
         return view, QuoteFinder(view)
 
     def find(self, quote: str, name: str = "", *, allows_cuts: bool = True) -> FoundQuote | None:
-        """Without `allows_cuts`, a quote with one wrong character must keep its words and its end."""
+        """Without `allows_cuts`, one edit must not change a word or number, or end a sentence early."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST read an annotation without a quote as one that quotes the title of its section.
         if not quote:

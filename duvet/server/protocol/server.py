@@ -1,4 +1,4 @@
-"""The MCP server: tools, prompts, completions, resources and subscriptions to them."""
+"""The MCP server: tools, prompts, completions, resources and subscriptions."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ class Subscriptions:
             return None
 
     async def watch(self) -> None:
-        """If several tasks call this, one of them does the work."""
+        """Of several callers, one watches, and the others wait to take over."""
         async with self._turn, anyio.create_task_group() as self._group:
             await self._live.watch(self._notify, self._notify_of_packs)
 

@@ -151,7 +151,7 @@ def _make_poll(descriptor: int, event: int) -> Callable[[int], list[tuple[int, i
 
 
 class ThreadedStream:
-    """Blocks in a thread, which is abandoned if the call is cancelled."""
+    """Reads and writes in a thread; cancelling a call abandons its thread."""
 
     hung_up = False
 

@@ -36,8 +36,6 @@ _MAX_MATCHERS = 512
 
 
 class SpecCatalogue(library.Library):
-    """Loads the catalogue's specifications and visible files of the project, without downloading."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
         ##= man/spec/mcp.md#tools

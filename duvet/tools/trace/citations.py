@@ -188,7 +188,7 @@ class _Location(NamedTuple):
 
 @declare_query("get_citation_context", "Code around a citation", GetCitationContextInput, GetCitationContextOutput)
 def get_citation_context(arguments: GetCitationContextInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Show the code around a citation. Use it to check that the code does what it cites."""
+    """Show the code around a citation. Use it to check that the code meets the requirement."""
     path, first, last, text = _locate(context, arguments.citation_id)
     around = arguments.context_lines
     # By default, the code below is shown even if the comment is long.
