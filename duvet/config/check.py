@@ -89,7 +89,8 @@ def convert_values(
             case inspect.StructType(fields=fields), dict():
                 known = {field.encode_name: field.type for field in fields}
                 ##= man/spec/service.md#configuration
-                ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
+                ##% Except with awslabs duvet's schema, duvet MUST accept each key of a configuration or recipe in
+                ##% kebab-case, camelCase and snake_case.
                 spellings = {} if renamed is None else {one: name for name in known for one in list_spellings(name)}
                 result: dict[str, Any] = {}
                 for name, inner in value.items():

@@ -80,7 +80,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def json_schema(*, extended: bool) -> dict[str, Any]:
     ##= man/spec/trace.md#configuration
-    ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts.
+    ##% The JSON schema that `duvet config schema` prints MUST accept exactly the keys and types that duvet accepts,
+    ##% except alternative spellings of keys.
     schema = json.schema(duvet_tables.ExtendedConfig if extended else project_file.UpstreamConfig)
     return {"$schema": DIALECT, "title": "duvet project configuration", **_drop_null(schema)}
 

@@ -139,8 +139,8 @@ def _score_named_chunks(store: Store, question: SearchQuestion) -> Mapping[int, 
     scores, filters = defaultdict[int, float](float), question.filters
     for name in question.names:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its
-        ##% words, then the chunks with some of them.
+        ##% `km-search` MUST list the files and symbols that the query names first and, without vectors, the chunks
+        ##% with all of its words before those with some of them.
         numbers = dict.fromkeys(store.find_named(name, filters))
         if "/" not in name:
             numbers |= dict.fromkeys(store.find_declaring(_QUALIFIERS.split(name)[-1], filters))
@@ -349,8 +349,8 @@ def _rank_chunks(
     found: dict[int, float] = {}
     if question.terms:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its
-        ##% words, then the chunks with some of them.
+        ##% `km-search` MUST list the files and symbols that the query names first and, without vectors, the chunks
+        ##% with all of its words before those with some of them.
         every = store.find_by_words(question.terms, question.filters, _DEPTH, every=True)
         # Chunks with all words score above 1.
         found = {number: 1 + share for number, share in every}

@@ -266,7 +266,8 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     ##= man/spec/names.md#targets
-    ##% If a requirement has a new id but the same text, `duvet validate --fix` MUST replace the id in targets.
+    ##% If only the number in the id of a requirement has changed, `duvet validate --fix` MUST replace the id in
+    ##% targets.
     series = section.rstrip(_DIGITS)
     renumbered = {one.name for one in spot.near.names.find_containing(remove_quote_markup(annotation.quote))}
     if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:

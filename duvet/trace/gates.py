@@ -27,8 +27,9 @@ def check_gates(
 ) -> tuple[Problem, ...]:
     """A quote is ignored if all its annotations are in `freed` (not applicable)."""
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement or other
-    ##% annotated text unless code and tests cite every line of it.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement, and any
+    ##% other annotated text, unless every line of it is excepted, implied, or cited by both code and
+    ##% tests.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -99,9 +100,9 @@ def find_not_applicable_annotations(requirements: Iterable[records.Requirement])
 
 def find_incomplete(requirements: Iterable[records.Requirement], *, tests: bool) -> Iterator[Problem]:
     ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
-    ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
-    ##% and `needs tests`.
+    ##% With `--require-citations TARGET`, `duvet report` MUST list the requirements of the target in the states
+    ##% `uncited`, `to do`, `in progress` and `needs code`, and with `--require-tests TARGET`, those in the states
+    ##% `uncited`, `to do`, `in progress` and `needs tests`.
     started = {State.UNCITED, State.TO_DO, State.IN_PROGRESS}
     lacking = started | {State.NEEDS_TESTS if tests else State.NEEDS_CODE}
     rule, participle = (rules.GATE_NOT_TESTED, "tested") if tests else (rules.GATE_NOT_CITED, "implemented")

@@ -204,7 +204,7 @@ def compute_state(found: frozenset[int]) -> State:
         return max(states, default=State.UNCITED)
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another part needs
-    ##% tests, or if it is excepted without a reason.
+    ##% tests, or if any part is excepted without a reason.
     if min(states) <= State.TO_DO or {State.NEEDS_CODE, State.NEEDS_TESTS} <= states:
         return State.IN_PROGRESS
     return min(states)

@@ -165,8 +165,8 @@ class GitTree:
     def read(self, path: str) -> bytes:
         try:
             ##= man/spec/diff.md#reading-a-revision
-            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it like the same
-            ##% files on disk.
+            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it as if its
+            ##% files were on disk.
             place = self._locate(path)
             if isinstance(place, GitNode):
                 if place.is_folder:

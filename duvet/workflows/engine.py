@@ -168,8 +168,8 @@ class _Run(msgspec.Struct):
             return await self._call_tool(step.tool, arguments, deadline)
         except ToolError as error:
             ##= man/spec/workflows.md#steps
-            ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of
-            ##% that failure.
+            ##% If the tool, workflow or model of a step fails, the step MUST fail with `tool_failed` or
+            ##% `model_failed`, and give the code, message and hint of that failure.
             raise _make_step_failure(ErrorCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> steps.StepResult:

@@ -126,7 +126,7 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
 
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject a workflow that calls itself, or that nests other workflows more than five levels deep.
+    ##% The engine MUST reject a workflow that calls itself, and a chain of more than five nested workflows.
     way = " > ".join((*callers, name))
     if name in callers:
         return f"{name} calls itself: {way}"

@@ -72,7 +72,8 @@ def test_names_in_commands(name: str, duvet: Run, folder: Path, gold: Snapshot) 
     ##% duvet MUST warn about a citation without a quote whose target is a requirement id, because such a citation
     ##% covers nothing.
     ##= man/spec/names.md#targets
-    ##% If a requirement has a new id but the same text, `duvet validate --fix` MUST replace the id in targets.
+    ##% If only the number in the id of a requirement has changed, `duvet validate --fix` MUST replace the id in
+    ##% targets.
     ##= man/spec/names.md#references
     ##% duvet MUST accept a requirement id in upper or lower case, alone or as `SPEC#ID`, wherever duvet accepts the
     ##% id that it computes for a requirement.

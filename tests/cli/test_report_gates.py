@@ -208,8 +208,9 @@ def test_gates(name: str, tmp_path: Path, duvet_command: str, gold: Snapshot) ->
     ##= man/spec/gates.md#gates-for-targets
     ##% duvet MUST refuse a gate on an unknown target, and suggest similar names.
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement or other
-    ##% annotated text unless code and tests cite every line of it.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list each requirement, and any
+    ##% other annotated text, unless every line of it is excepted, implied, or cited by both code and
+    ##% tests.
     ##= man/spec/gates.md#gates-with-nothing-to-check
     ##% A gate MUST fail if there is no configuration, no specification or no requirement, or if a source pattern
     ##% matches no file.

@@ -255,8 +255,8 @@ class HttpApplication:
         ##% `/metrics` MUST answer only callers that may call tools.
         if scope["caller"] is None and path not in _PUBLIC_PATHS:
             ##= man/spec/mcp.md#http
-            ##% If tokens are configured, the server MUST answer 401 to a request without a valid token on each of its paths
-            ##% except `/health` and `/ready`.
+            ##% If tokens are configured, the server MUST answer 401 to a request without a valid token, except on
+            ##% `/health`, `/ready` and unknown paths.
             is_wrong = "authorization" in Headers(scope=scope)
             challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
             message = "The token is unknown" if is_wrong else "A token is required"

@@ -1,11 +1,13 @@
 import datetime
 
+import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config import document
 from duvet.config.check import list_spellings
 from duvet.config.project_file import read_config
 from duvet.config.service import load_service
+from duvet.errors import ProblemsError
 from duvet.tree.files import MemoryTree
 from duvet.workflows.recipe import read_recipe
 from tests.unit.config.configurations import EXTENDED, UPSTREAM, project_problems, service_problems, show
@@ -178,7 +180,8 @@ steps:
 
 def test_each_key_may_be_spelled_in_three_ways() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST accept each key of a configuration or recipe in kebab-case, camelCase and snake_case.
+    ##% Except with awslabs duvet's schema, duvet MUST accept each key of a configuration or recipe in kebab-case,
+    ##% camelCase and snake_case.
     for key in ("shutdown-timeout", "shutdownTimeout", "shutdown_timeout"):
         assert list_spellings(key) == ("shutdown-timeout", "shutdownTimeout", "shutdown_timeout")
     assert list_spellings("$schema") == ("$schema",) * 3
@@ -193,6 +196,8 @@ def test_each_key_may_be_spelled_in_three_ways() -> None:
     assert project.sources[0].meta == "##="
     assert [one.target for one in project.not_applicable] == ["spec.md#a"]
     assert project.toml.value_place("report", "html", "snippet-lines").line == 9
+    with pytest.raises(ProblemsError, match="unknown field `commentStyle`"):
+        read_config(PROJECT.replace("duvet-cli/config/v1", UPSTREAM).encode(), ".duvet/config.toml", {})
     assert read_recipe(RECIPE.encode(), "recipes/look.yaml", "project").problems == ()
     (problem,) = service_problems("\nserver: {page-size: many, log_level: info}\n")
     assert (problem.place.line, problem.place.column) == (2, 21)

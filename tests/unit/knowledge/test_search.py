@@ -275,8 +275,8 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST first list the files and symbols that the query names, then the chunks with all of its words,
-    ##% then the chunks with some of them.
+    ##% `km-search` MUST list the files and symbols that the query names first and, without vectors, the chunks with
+    ##% all of its words before those with some of them.
     first_file = make_ingested_file("b.py", "Pour slowly, slowly, and slowly pour\n")
     files = (first_file, *FILES, make_ingested_file("a.py", "use(x.pour_slowly)\n"))
     with closing(filled(tmp_path, model, files)) as store:

@@ -68,8 +68,8 @@ def test_coverage_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...
     ##% MUST be `needs tests` if a part of it is implemented but not tested, and the rest is done or excepted. A
     ##% requirement MUST be `needs code` if a part of it is tested but not implemented, and the rest is done or
     ##% excepted. A requirement MUST be `in progress` if only a part of it is covered, if a part needs code and another
-    ##% part needs tests, or if it is excepted without a reason. A requirement MUST be `to do` if only todos cite it,
-    ##% and `uncited` if no annotation cites it.
+    ##% part needs tests, or if any part is excepted without a reason. A requirement MUST be `to do` if only todos cite
+    ##% it, and `uncited` if no annotation cites it.
     text, annotations = cited
     trace = trace_of(text, *annotations)
     (covered,) = trace.coverages

@@ -72,9 +72,9 @@ def test_requirements_that_lack_code_or_tests_by_their_states() -> None:
         f't.md:3 DUV063 "MUST be warm." is not fully tested (in progress); {TEST}',
     ]
     ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list the requirements of the target in the states `uncited`, `to do`, `in
-    ##% progress` and `needs code`, and `--require-tests TARGET` those in the states `uncited`, `to do`, `in progress`
-    ##% and `needs tests`.
+    ##% With `--require-citations TARGET`, `duvet report` MUST list the requirements of the target in the states
+    ##% `uncited`, `to do`, `in progress` and `needs code`, and with `--require-tests TARGET`, those in the states
+    ##% `uncited`, `to do`, `in progress` and `needs tests`.
     lacking_code = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_CODE)
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))

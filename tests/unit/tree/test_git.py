@@ -90,8 +90,8 @@ PATHS = [
 
 def test_the_same_answers_as_on_disk(checkout: Path, tmp_path: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it like the same files on
-    ##% disk.
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and trace it as if its files were
+    ##% on disk.
     with tree_of(checkout) as tree:
         for path in PATHS:
             assert answers(tree, path) == answers(DiskTree(str(checkout)), path), path

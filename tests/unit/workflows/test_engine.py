@@ -86,8 +86,8 @@ WRONG_STEPS: list[Step] = [
 
 async def test_a_step_fails_with_code_message_hint_and_cause(problem_files: Snapshot) -> None:
     ##= man/spec/workflows.md#steps
-    ##% If the tool, workflow or model of a step fails, the step MUST fail with the code, message and hint of that
-    ##% failure.
+    ##% If the tool, workflow or model of a step fails, the step MUST fail with `tool_failed` or `model_failed`,
+    ##% and give the code, message and hint of that failure.
     gone = DuvetError("the file is gone", path="a.md", line=3, hint="bring it back")
     tools = {"echo": echo, "gone": raising(gone), "odd": lambda _: object(), "huge": lambda _: "x" * 16_000_001}
     world = World(tools, raising(ToolError(ErrorCode.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")))

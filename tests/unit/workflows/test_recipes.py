@@ -271,7 +271,7 @@ def test_recipes_that_call_themselves_or_too_deeply_are_refused(
     kitchen: Kitchen, way: str, message: str, is_written: bool
 ) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject a workflow that calls itself, or that nests other workflows more than five levels deep.
+    ##% The engine MUST reject a workflow that calls itself, and a chain of more than five nested workflows.
     kitchen.write("g", STEP)
     for one, other in pairwise(way):
         # A call that a variable names is found only in a run.

@@ -66,8 +66,8 @@ UNKNOWN = web.error_of("unauthorized", "The token is unknown", SEND_TOKEN)
 
 
 ##= man/spec/mcp.md#http
-##% If tokens are configured, the server MUST answer 401 to a request without a valid token on each of its paths except
-##% `/health` and `/ready`.
+##% If tokens are configured, the server MUST answer 401 to a request without a valid token, except on `/health`,
+##% `/ready` and unknown paths.
 async def test_a_known_token_is_needed(server: DuvetServer, monkeypatch: pytest.MonkeyPatch) -> None:
     known = f"Bearer {web.READER}"
     schemes = (f"Basic {web.READER}", web.READER, "Bearer \xe9")
