@@ -19,7 +19,8 @@ from duvet.tree.outputs import is_stream, open_stream
     "-o",
     "--output",
     metavar="PATH",
-    help="A new .tgz or .tar.gz file, a folder, or - for standard output [default: .duvet/knowledge/backups].",
+    help="A new .tgz or .tar.gz file, a folder, or - for standard output [default: `store.backups`, else `backups` next to "
+    "the index].",
 )
 @options.add_service_option
 def backup(output: str | None, service_path: str | None) -> None:

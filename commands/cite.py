@@ -150,7 +150,9 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
         lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
         there = next((one for one in lines if not line <= one < line + count), problem.place.line)
         there -= count if there > line else 0
-        return Problem(problem.code, f"{path}:{there} already cites this; nothing was written", path, Place(there))
+        return Problem(
+            problem.code, f"{path}:{there} already contains this annotation; nothing was written", path, Place(there)
+        )
 
     if problem.code == CITATION_EXCEPTED.code and not (
         problem.path == path and line <= problem.place.line < line + count
@@ -159,7 +161,7 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
         there = problem.place.line
         there -= count if problem.path == path and there > line else 0
         message = f"{problem.path}:{there} cites the text of this exception"
-        hint = "remove that citation, or except another requirement"
+        hint = "remove that citation, or choose another requirement"
         return Problem(problem.code, message, path, Place(line), hint=hint)
 
     def replace_line(place: re.Match[str]) -> str:

@@ -32,6 +32,7 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.git import GitRevisions, GitTree
 
 _RENDERERS = {"text": render_difference, "json": render_difference_json}
+_UNCITED = "`uncited` or `to do`"
 
 
 @click.command(cls=Subcommand)
@@ -42,7 +43,8 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json}
     "--fail-on",
     type=click.Choice(["regression", "new"]),
     multiple=True,
-    help="Exit with 1 on lost coverage or stale citations (regression), or on uncited new requirements (new); repeatable.",
+    help="Exit with 1 on lost coverage or stale citations (regression), or on new requirements that no code or test cites "
+    "(new); repeatable.",
 )
 @add_detail_format
 def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any) -> None:
@@ -54,7 +56,7 @@ def diff(base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, *
     citation goes stale when it becomes invalid without being edited. Renamed files and moved lines don't count.
 
     --fail-on regression fails for lost coverage and stale citations. --fail-on new fails for new requirements that
-    nothing cites. --format markdown writes a comment for a pull request.
+    no code or test cites. --format markdown writes a comment for a pull request.
 
     \b
     Examples:
@@ -147,8 +149,8 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     ##% but not because of other differences.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited, but not because of other
-    ##% differences.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is `uncited` or `to do`, but not
+    ##% because of other differences.
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and no code or test cites it"
     problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
@@ -156,11 +158,11 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         print_annotations(problems)
     if problems or (fail_on and not difference.now.requirements):
         losses = difference.losses if "regression" in fail_on else ""
-        parts = (losses, f"{format_count(len(uncited), 'new requirement')} without a citation" if uncited else "")
+        parts = (losses, f"{format_count(len(uncited), 'new requirement')} in the state {_UNCITED}" if uncited else "")
         reason = ", ".join(filter(None, parts)) if problems else "the project has no requirements"
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: {reason}\n")
         return FAILED
     if fail_on:
-        kept = {"regression": "no regression", "new": "no new requirement without a citation"}
+        kept = {"regression": "no regression", "new": f"no new requirement in the state {_UNCITED}"}
         print_remark(f"PASS: {' and '.join(kept[one] for one in fail_on)} since {base.words}")
     return OK

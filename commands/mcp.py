@@ -48,7 +48,7 @@ CLIENTS = {
 }
 """The clients of `--print-config`, with the files that they read their configuration from."""
 _TERMINAL_NOTICE = (
-    "{0} is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
+    "{0} is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop.\n"
     "To configure an agent, run `{0} --print-config claude`; `{0} --help` lists the other agents."
 )
 
@@ -79,7 +79,7 @@ _TERMINAL_NOTICE = (
     "--rate",
     type=click.FloatRange(min=0),
     metavar="NUMBER",
-    help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
+    help="With --http, limit each client to this many requests per second; 0 means no limit [default: `server.rate`, else 1000].",
 )
 def mcp(client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The
@@ -260,7 +260,7 @@ def _check_service(application: Application, listening: _ListenOptions, *, asks_
     silent: Sequence[str] = ()
     if asks_models:
         answers, silent = _ask_models(application)
-        lines += answers or ["model          no enabled provider has a model to ask"]
+        lines += answers or ["model          no HTTP provider is enabled"]
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
     problems = (
         *application.service.ignored,
@@ -355,17 +355,17 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
     except DuvetError as error:
         problems = list_error_problems(error)
         if path or has_legacy_flags:
-            return [f"project        {path or 'flags'}: cannot be read"], problems
+            return [f"project        {path or 'command-line options'}: cannot be read"], problems
         if not has_trace(application.service):
             return ["project        none"], ()
-        lines = [f"project        none; the tools of {TRACE.name} need one"]
+        lines = [f"project        none; the tools of the pack `{TRACE.name}` need one"]
         return lines, [replace(problem, severity=Severity.WARNING) for problem in problems]
     counts = (
         format_count(len(catalogue.requirements), "requirement"),
         format_count(len(catalogue.citations), "citation"),
     )
     notice = describe_incompleteness(catalogue)
-    return [f"project        {path or 'flags'}: {', '.join(counts)}{notice and '; '}{notice}"], ()
+    return [f"project        {path or 'command-line options'}: {', '.join(counts)}{notice and '; '}{notice}"], ()
 
 
 def _summarise_service(application: Application, address: str) -> Iterator[str]:

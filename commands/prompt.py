@@ -109,7 +109,10 @@ def print_requirement_prompt(
     library.require_prompt(name, library.REQUIREMENT_PROMPTS)
     if not ranked:
         if select_requirements(catalogue, filters):
-            raise DuvetError("nothing is left to do", hint="use --all to include requirements that are done")
+            raise DuvetError(
+                "nothing is left to do",
+                hint="use --all to include requirements that are done, excepted or not applicable",
+            )
         raise DuvetError("no requirement matches the filters", hint="remove a filter")
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.

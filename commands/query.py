@@ -141,7 +141,7 @@ class QueryCommand(command.Subcommand):
     metavar="<COVERAGE_FORMAT>",
     help="Format of the coverage reports, required by the coverage checks. [possible values: jacoco-xml]",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Also list what passes.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list the annotations that pass.")
 @click.pass_context
 def query(
     ctx: click.Context,
@@ -248,7 +248,7 @@ def run_query(
     canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
     renderer = CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)
     if settings.verbose and project.config and "duplicates" in project.config.toml.values:
-        progress.note(project.config.path, "`[duplicates]` is ignored: any duplicate fails the check")
+        progress.note(project.config.path, "`[duplicates]` is ignored: any duplicate fails the check `duplicates`")
     query = AnnotationQuery(project, QueryFilter(sections, quotes))
     try:
         results = [run_check(query, CheckName(name), patterns, progress) for name in names]

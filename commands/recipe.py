@@ -51,7 +51,7 @@ _PLAN_COLUMNS = (
     Column("arguments", lambda step: _encode(step.params) if step.params else "", wraps=True),
     Column("until", lambda step: _describe_wait(step), wraps=True),
 )
-_FORWARDED = "KM_GATEWAY_URL is set, so the server at that URL runs its own recipes"
+_FORWARDED = "KM_GATEWAY_URL is set, so you can only run recipes of the server at that URL"
 _FORWARDED_HINT = f"run one of the server's recipes with `duvet call {records.RECIPE_TOOL} --recipe NAME`"
 _LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 

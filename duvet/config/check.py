@@ -324,7 +324,7 @@ def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
         route_at = at / "routing" / task
         if task in providers:
             message = f"`{task}` is also the name of a provider"
-            yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
+            yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "rename one of them", at_key=True)
         yield from _check_model(route.get("model"), providers, providers, route_at / "model")
         fallbacks = route.get("fallbacks")
         for index, model in enumerate(fallbacks if isinstance(fallbacks, list) else ()):

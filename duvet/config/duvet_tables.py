@@ -187,7 +187,7 @@ def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:
                     return "alternatives inside a repetition can take exponential time"
                 bodies = value[1]
             case "GROUPREF" | "GROUPREF_EXISTS" | "ASSERT" | "ASSERT_NOT" | "ATOMIC_GROUP":
-                return "references, conditions and look-around are not supported"
+                return "back-references, conditions, look-around and atomic groups are not supported"
         for body in bodies:
             if fault := _find_nested_repeat(body, repeats, within=is_inside):
                 return fault

@@ -72,6 +72,7 @@ def test_every_kind_of_change(format: str, folder: Path, duvet: Run, gold: Snaps
 R, N, ON_GITHUB = "--fail-on regression", "--fail-on new", "$ GITHUB_ACTIONS=true duvet"
 GATES = (f"$ duvet -q diff {R} >out", f"$ duvet -q diff {N} >out", f"diff {R} {N}", f"$ duvet -q diff {R} {N} >out")
 STALE = {"src/c.rs": "//= spec.md#pouring\n"}
+TODO = {"src/b.rs": "//= spec.md#pouring\n//= type=todo\n//# It MUST be red.\n"}
 NO_REQUIREMENTS = {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}
 UNKNOWN = ("mian", "feature/stem", "0123456789", "", "HEAD:spec.md", "--all", "a\x1b[31mb")
 SCENARIOS: dict[str, tuple[str | Mapping[str, str], ...]] = {
@@ -106,7 +107,7 @@ SCENARIOS: dict[str, tuple[str | Mapping[str, str], ...]] = {
     ),
     "regression": (STALE, "git commit", {"src/a.rs": HALF}, *GATES),
     "stale": (STALE, "git commit", {"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, *GATES),
-    "new": (STALE, "git commit", RED, *GATES),
+    "new": (STALE, "git commit", RED, *GATES, TODO, f"diff {N}"),
     "cited": (STALE, "git commit", {**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, *GATES),
     "unknown": ("$ git branch feature/steam; git tag v1.0", *(f"diff -- '{one}'" for one in UNKNOWN)),
     "broken configuration": (
@@ -163,8 +164,8 @@ def test_comparisons(name: str, folder: Path, duvet: Run, gold: Snapshot) -> Non
     ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid,
     ##% but not because of other differences.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited, but not because of other
-    ##% differences.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is `uncited` or `to do`, but not
+    ##% because of other differences.
     ##= man/spec/diff.md#reading-a-revision
     ##% `duvet diff` MUST NOT let git read the name of a revision as an option.
     ##= man/spec/diff.md#reading-a-revision

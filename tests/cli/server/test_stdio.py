@@ -156,7 +156,7 @@ def test_a_person_at_a_terminal_reads_what_it_waits_for(duvet_command: str, proj
         os.close(ours)
     assert (process.returncode, out) == (0, b"")
     assert (first + rest).decode() == (
-        "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
+        "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop.\n"
         "To configure an agent, run `duvet mcp --print-config claude`; `duvet mcp --help` lists the other agents.\n"
     )
 
