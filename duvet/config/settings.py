@@ -130,7 +130,7 @@ class ServerTable(Table, frozen=True, kw_only=True):
 
 
 class HtmlReport(Table, frozen=True, kw_only=True):
-    """The HTML report, and the links that all reports share."""
+    """The HTML report, and the base URLs that the JSON reports share with it."""
 
     enabled: Annotated[bool, doc("Write the HTML report")] = True
     path: Annotated[str, doc("Path of the HTML report")] = ".duvet/reports/report.html"
@@ -146,7 +146,7 @@ class SpecText(StrEnum):
 
 
 class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
-    """The HTML report, and the links that all reports share."""
+    """The HTML report, and the base URLs that the JSON reports share with it."""
 
     title: Annotated[
         str | None, doc("Title of the report; by default the name of the repository or of the specifications")

@@ -1,4 +1,4 @@
-"""The request, filters and response of `km-search`, and its views of nodes and edges."""
+"""The request, filters and response of `km-search`, and the nodes and edges that knowledge tools return."""
 
 from __future__ import annotations
 

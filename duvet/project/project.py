@@ -419,7 +419,7 @@ class Project:
 
     @property
     def allows_cuts(self) -> bool:
-        """True if duvet accepts every quote with one wrong character, as awslabs duvet does."""
+        """True if duvet, like awslabs duvet, accepts every quote with one wrong byte."""
         return self.config is None or not self.config.extended
 
     @cached_property
@@ -428,7 +428,7 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """Warnings about missing inputs, which fail gates; only with duvet's own schema."""
+        """Warnings about missing inputs; these warnings fail gates, and exist only with duvet's own schema."""
         config = self.config
         if config is None or not config.extended:
             return ()

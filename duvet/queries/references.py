@@ -24,7 +24,7 @@ _RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
 class Usage(StrEnum):
-    """The hint for an unknown name; suggestions are limited to the kinds that it lists."""
+    """The hint for an unknown name; suggestions are limited to the kinds that the hint lists."""
 
     ANY = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
     CITABLE = "give a requirement id or SPEC#SECTION; `duvet search` finds ids"
