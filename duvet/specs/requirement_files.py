@@ -82,7 +82,7 @@ def _read_tables(text: str) -> list[tuple[str, _Span, dict[str, _Span]]] | None:
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """Read a valid file that has only plain strings, much faster than a TOML parser; return None for other files."""
+    """Read a valid file in the usual form, much faster than a TOML parser; return None for any other file."""
     try:
         tables = None if toml.has_control_characters(data) else _read_tables(text := data.decode())
     except UnicodeDecodeError:

@@ -120,7 +120,7 @@ class ChunkSearch(tables.StoreTables):
     def find_by_words(
         self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
     ) -> records.ScoredChunks:
-        """Find the chunks with all terms or, without `every`, with any; scores are BM25, scaled to at most 1."""
+        """Find the best chunks with all terms or, without `every`, with any of them; scores are BM25, scaled to at most 1."""
         self._settle()
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         counts = self._count_chunks(words)

@@ -62,7 +62,7 @@ Answer = TypeVar("Answer")
 
 
 class TreeRecord(Struct, array_like=True):
-    """The questions of a run with their answers; its result is valid only while all answers stay the same."""
+    """What a run asked about files and its environment; its result is valid while all answers stay the same."""
 
     files: dict[str, FileStamp] = {}  # Files that were read.
     folders: dict[str, FileStamp] = {}  # Folders that were listed.
