@@ -193,11 +193,9 @@ def _check_typed(choice: FieldType, value: Any, at: DocumentLocation, others: st
                 yield from check_value(item, inner, at / index)
         case inspect.AnyType():
             yield from _check_free(value, at)
-        case inspect.IntType(ge=least, gt=above, le=most) | inspect.FloatType(ge=least, gt=above, le=most) as number:
+        case inspect.IntType(ge=least, le=most) | inspect.FloatType(ge=least, le=most) as number:
             if not is_in_range(number, value):
-                low = f"from {least}" if above is None else f"greater than {above}"
-                high = f"{'to' if above is None else 'and up to'} {most}"
-                hint = f"write {least} or more" if most is None else f"write a number {low} {high}"
+                hint = f"write {least} or more" if most is None else f"write a number {describe_range(number)}"
                 yield at.problem(rules.CONFIG_BAD_VALUE, f"{document.describe_value(value)} is out of range", hint)
         case _:
             yield from _check_text(choice, value, at, others)
@@ -224,6 +222,11 @@ def _check_text(choice: FieldType, value: str, at: DocumentLocation, others: str
                 document.expand_template(value, at.environ)
             except ExpressionError as error:
                 yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
+
+
+def describe_range(kind: inspect.Type) -> str:
+    least, above, most = (getattr(kind, name, None) for name in ("ge", "gt", "le"))
+    return f"from {least} to {most}" if above is None else f"greater than {above} and up to {most}"
 
 
 def is_in_range(kind: inspect.Type, value: float) -> bool:

@@ -218,7 +218,7 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
         problems = (error.make_problem(),) if isinstance(error, DocumentError) else error.problems
         if name.startswith(("duvet.", "contextive.")) and ".config." in name:
             message = "this is a service configuration, not a project's configuration"
-            hint = "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
+            hint = "pass it with `--service-config` to a command that reads it, such as `duvet mcp`, and leave out `--config`"
             problems = (rules.CONFIG_BAD_VALUE.problem(message, path, hint=hint),)
         raise ProblemsError(problems) from None
 

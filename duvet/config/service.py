@@ -66,9 +66,9 @@ def find_service_file(
     for place in () if folder is None else dict.fromkeys((f"{folder}/" if folder else "", "")):
         present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]
         if len(present) > 1:
-            names = " and ".join(f"`{path}`" for path in present)
-            hint = "keep one of them, or choose one with `--service-config`"
-            raise DuvetError(f"found several configurations: {names}", hint=hint)
+            names = ", ".join(f"`{path}`" for path in present)
+            hint = "keep one of them, or set DUVET_CONFIG to the one to use"
+            raise DuvetError(f"found several service configurations: {names}", hint=hint)
         if present:
             return ServiceFile(present[0], "found")
     return ServiceFile("", ORIGIN_DEFAULTS)

@@ -56,9 +56,8 @@ def _describe_choice(choice: check.FieldType) -> str:
     if not isinstance(kind, _SCALARS):
         return _JSON_TYPES.get(type(kind), "JSON")
     if isinstance(kind, inspect.EnumType):
-        return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
-    least, most = getattr(kind, "ge", None), getattr(kind, "le", None)
-    return check.TYPES[type(kind)][1] + (f" from {least} to {most}" if least is not None and most is not None else "")
+        return f"{'one of ' * (len(kind.cls) > 1)}{', '.join(f'`{one.value}`' for one in kind.cls)}"
+    return check.TYPES[type(kind)][1] + ("" if getattr(kind, "le", None) is None else f" {check.describe_range(kind)}")
 
 
 def _is_secret(kind: inspect.Type) -> bool:

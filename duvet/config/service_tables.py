@@ -66,17 +66,17 @@ class ProfileName(StrEnum):
 class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """Weights that override those of the profile."""
 
-    subsystem: Annotated[_Weight, doc("Weight of a subsystem that the query names; by default that of the profile")] = (
-        None
-    )
+    subsystem: Annotated[
+        _Weight, doc("Weight of a subsystem that the query names; by default the profile's weight")
+    ] = None
     relationship: Annotated[
-        _Weight, doc("Weight of a file's links to other files and requirements; by default that of the profile")
+        _Weight, doc("Weight of a file's links to other files and requirements; by default the profile's weight")
     ] = None
     support: Annotated[
-        _Weight, doc("Weight of the documents and tests of a file's subsystem; by default that of the profile")
+        _Weight, doc("Weight of the documents and tests of a file's subsystem; by default the profile's weight")
     ] = None
     criticality: Annotated[
-        _Weight, doc("Weight of the criticality of a file's subsystem; by default that of the profile")
+        _Weight, doc("Weight of the criticality of a file's subsystem; by default the profile's weight")
     ] = None
 
 
@@ -186,7 +186,10 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
     tool_timeout: Annotated[
         Seconds,
-        doc("Time limit in seconds for tools of packs that are not built in, and for forwarded calls that only read"),
+        doc(
+            "Default time limit in seconds for tools of packs that are not built in; also the limit for forwarded calls "
+            "that only read"
+        ),
     ] = 30.0
     shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls get to finish when the server stops")] = 3.0
 
@@ -449,7 +452,7 @@ _VALUES: dict[VariableType, Any] = dict(zip(VariableType, (str, int, (int, float
 def check_exactly_one(present: list[str], known: list[str]) -> None:
     named = ", ".join(f"`{name}`" for name in known)
     if not present:
-        raise TableError(CONFIG_MISSING_KEY, f"missing one of {named}", "")
+        raise TableError(CONFIG_MISSING_KEY, f"one of {named} is required", "add one of them")
     if len(present) > 1:
         raise TableError(CONFIG_BAD_VALUE, f"only one of {named} is allowed", "keep one of them", present[1])
 
@@ -542,7 +545,7 @@ class StepSection(ServiceSection, frozen=True, kw_only=True):
             raise TableError(CONFIG_MISSING_KEY, "missing field `prompt`", "add a `prompt` for the model", "model")
         for name, value in {"prompt": self.prompt, "system": self.system}.items():
             if value is not None and self.model is None:
-                hint = "add a `model`, or remove this key"
+                hint = f"replace `{'wait' if self.tool is None else 'tool'}` with `model`, or remove this key"
                 raise TableError(CONFIG_BAD_VALUE, f"`{name}` requires a `model`", hint, name)
         if self.wait is not None and self.params:
             hint = "move the arguments to `wait.params`"

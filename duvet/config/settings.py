@@ -82,7 +82,7 @@ class TableError(ValueError):
         self.rule = rule
         self.hint = hint
         self.key = key
-        """The invalid key, as spelled in the file; empty for the whole table."""
+        """The invalid key; empty if the whole table is invalid."""
 
 
 class ProtocolVersion(StrEnum):
@@ -149,11 +149,11 @@ class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
     """The HTML report, and the base URLs that the JSON reports share with it."""
 
     title: Annotated[
-        str | None, doc("Title of the report; by default the name of the repository or of the specifications")
+        str | None, doc("Title of the report; by default, it names the repository or the specifications")
     ] = None
     logo: Annotated[str | None, doc("Text before the title, such as a company name")] = None
     spec_text: Annotated[
-        SpecText, doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones")
+        SpecText, doc("For specifications without requirements: `full` shows all sections, `cited` only cited ones")
     ] = SpecText.CITED
     snippet_lines: Annotated[int, doc("Lines of code to show below each annotation", ge=0, le=50)] = 6
     embed_json: Annotated[bool, doc("Embed the JSON report, for programs that read it from the HTML")] = False
@@ -223,7 +223,7 @@ class Config(Struct, frozen=True):
     toml: "TomlDocument"  # The file with the places of its values.
     not_applicable: tuple[NotApplicableTable, ...] = ()
     notes: tuple[PagesTable, ...] | None = None
-    """The patterns of pages; None if the file has no such table."""
+    """The `pages` tables; None if the file has none."""
     writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.
 
     @property

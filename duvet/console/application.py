@@ -290,13 +290,14 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         if not isinstance(before, list):
             path = f"{shortcut.argument}.{shortcut.key}"
             message = f"--{shortcut.flag} adds to {path}, which must be a list"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, f"write a list, or use only --{shortcut.flag}")
+            hint = f"make {path} a list, or use only --{shortcut.flag}"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, hint)
         arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
     return arguments
 
 
 def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    usage = f"`duvet tools {tool.name}` shows its arguments"
+    usage = f"run `duvet tools {tool.name}` to list the tool's arguments"
     rest = list(words)
     while rest:
         word = rest.pop(0)

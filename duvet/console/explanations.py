@@ -153,7 +153,7 @@ def simplify_key(part: str) -> str:
 def list_keys() -> tuple[ConfigurationKey, ...]:
     upstream = json_schema(extended=False)
     shared = {path for path, *_ in _walk(upstream, upstream, ())}
-    own, both = f'only "{EXTENDED_SCHEMA}"', f'that of awslabs duvet, and "{EXTENDED_SCHEMA}"'
+    own, both = f'only "{EXTENDED_SCHEMA}"', f'awslabs duvet\'s schema, and "{EXTENDED_SCHEMA}"'
     project, service = json_schema(extended=True), service_schema()
     return (
         *(

@@ -88,7 +88,8 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 
 def _make_conflict(other: str, ctx: click.Context) -> click.UsageError:
-    return click.UsageError(f"--config and {other} both name a configuration; give only one of them", ctx)
+    what = "a service configuration" if other == _SERVICE_OPTION else "the project's configuration"
+    return click.UsageError(f"--config and {other} both name {what}; give only one of them", ctx)
 
 
 def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

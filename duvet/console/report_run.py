@@ -118,7 +118,7 @@ def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Cen
         ##% report` MUST warn about the sentence.
         for line in census.lost:
             message = (
-                "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"
+                "this sentence has a keyword, but duvet neither extracted it nor has a documented reason to skip it"
             )
             hint = "this is a bug in duvet; please report it and include the sentence"
             yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)

@@ -108,7 +108,9 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
                     raise
                 continue
             return Backup(path, os.path.getsize(path))
-    raise OutputError(f"{_MAX_PER_SECOND} backups have already been written within this second", path=destination)
+    raise OutputError(
+        f"this folder already contains {_MAX_PER_SECOND} backups from this second", path=destination, hint="try again"
+    )
 
 
 def write_archive(places: StorePaths, file: BinaryIO, now: datetime) -> None:

@@ -261,11 +261,14 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
     message = hint = ""
     if not 0 < line <= count:
         message = f"line {line} does not exist; the file has {format_count(count, 'line')}"
-        hint = f"choose a line from 1 to {count}" if count else "write the code before you cite"
+        hint = f"choose a line from 1 to {count}" if count > 1 else "choose line 1"
+        if not count:
+            hint = "write the code before you cite"
     elif line == 1:
         for sign, what in ((BOM, "its byte order mark"), ("#!", "its `#!` line"), ("<?", "its `<?` tag")):
             if text.startswith(sign):
-                message, hint = f"the file must start with {what}", "choose another line"
+                message = f"the file must start with {what}"
+                hint = "choose another line" if count > 1 else "start the code on line 2, and choose that line"
     else:
         above = text[: find_line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
         # A backslash continues a line; two of them are a TeX command.

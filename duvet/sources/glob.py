@@ -27,10 +27,10 @@ PathPredicate = Callable[[str], object]
 
 class PatternError(DuvetError):
     def __init__(self, pattern: str, position: int, reason: str) -> None:
-        super().__init__(
-            f"Pattern syntax error near position {position}: {reason}",
-            hint=f"check `{pattern}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character",
-        )
+        hint = f"check `{pattern}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character"
+        if "\0" in pattern:
+            hint = "remove the NUL character"
+        super().__init__(f"Pattern syntax error near position {position}: {reason}", hint=hint)
 
 
 class PatternComponent(Struct, frozen=True):

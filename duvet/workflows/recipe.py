@@ -101,7 +101,7 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
 def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     given = {"equals", "not_equals", "exists"} & check.keys()
     if not given:
-        message = "missing one of `equals`, `not_equals`, `exists`"
+        message = "one of `equals`, `not_equals`, `exists` is required"
         yield at.problem(rules.CONFIG_MISSING_KEY, message, "add one of them")
     elif check.get("exists") is False and given != {"exists"}:
         message = "`exists: false` can't be combined with a comparison"

@@ -37,7 +37,7 @@ def test_a_snapshot_is_compared(reported: Path, duvet: Run, gold: Snapshot) -> N
     gold.assert_match(told + play(duvet, reported, "-q report --ci"), "snapshot.txt")
     assert files(reported).keys() == before.keys() - {SNAPSHOT}
     (reported / SNAPSHOT).mkdir()
-    assert "set `path` in `[report.snapshot]` to a file that duvet can read" in duvet("report", "--ci").err
+    assert "make the file readable, or set `path` in `[report.snapshot]` to another file" in duvet("report", "--ci").err
 
 
 CHECKED = [

@@ -119,7 +119,7 @@ def wants_symbols(wanted: bool | None) -> bool:
     is_installed = all(find_spec(package) is not None for package in packages)
     if wanted and not is_installed:
         raise errors.DuvetError(
-            "`ingest.symbols` requires the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'"
+            "indexing symbols requires the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'"
         )
     return is_installed
 

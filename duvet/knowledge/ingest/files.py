@@ -139,7 +139,7 @@ def find_ingest_files(
             if inner and (not is_hidden or path in defaults.folders_with_included):
                 todo.append((path, is_hidden))
             elif not inner and not is_hidden and make_valid_text(path) != path:
-                problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
+                problems.append(make_warning("not indexed, because the path is not UTF-8", make_valid_text(path)))
             ##= man/spec/knowledge.md#files
             ##% `duvet ingest` MUST index the files that match `ingest.include` and do not match `ingest.exclude`.
             elif not inner and not is_hidden and ("**" in rule.include or includes(path)):

@@ -58,7 +58,7 @@ class PagePatterns(Struct, frozen=True):
         specifications = {posixpath.normpath(source) for source in sources if not is_url(source)}
         pages = {path: prefix for path, prefix in walk.found.items() if path not in specifications}
         others = (path for path in walk.beside if path not in pages and path not in walk.outside)
-        hint = "move the target of the link into the project, or add the path to `pages.exclude`"
+        hint = "move the files into the project, or change `pages.pattern` or `pages.exclude`"
         outside = (PAGE_UNREAD.problem("the path leads out of the project", path, hint=hint) for path in walk.outside)
         problems = tuple(dict.fromkeys([*walk.problems, *outside]))
         return PageFiles(pages, tuple(filter(tree.is_file, others)), problems)

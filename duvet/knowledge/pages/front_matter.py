@@ -142,8 +142,8 @@ def read_front_matter(text: str, path: str) -> PageFrontMatter:
             return None
 
     keys = {_fold_key(key): key for key in reversed(document.values)}
-    slug = read("slug", _convert_text, "put it in quotes")
-    title = read("title", _convert_text, "put it in quotes")
+    slug = read("slug", _convert_text, "put the value in quotes")
+    title = read("title", _convert_text, "put the value in quotes")
     dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)
     created = next((moment for moment in dates if moment is not None), None)
     hint = "write a list of words, such as [tea, kettle]"

@@ -15,7 +15,7 @@ def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
     counted = Census(1, 0, 0, (CensusReason("in code", (1,)),), ())
     lost = Census(3, 1, 0, (), (4, 9))
     problems = list(check_counts(Progress(), [(specification, counted), (specification, lost)]))
-    message = "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"
+    message = "this sentence has a keyword, but duvet neither extracted it nor has a documented reason to skip it"
     hint = "this is a bug in duvet; please report it and include the sentence"
     shown = [f"spec.md:{line} warning DUV039 {message}; {hint}" for line in (4, 9)]
     assert [*map(show_problem, problems)] == shown

@@ -252,19 +252,20 @@ def test_invalid_lines_are_refused() -> None:
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
     ##% next line.
-    inside, begin, other = (
+    inside, begin, below = (
         "this line is inside the annotation at a.rs:1",
         "the file must start with its",
-        "choose another line",
+        "start the code on line 2, and choose that line",
     )
     for text, line, message, hint in [
         ("", 1, "line 1 does not exist; the file has 0 lines", "write the code before you cite"),
         ("a\nb\n", 3, "line 3 does not exist; the file has 2 lines", "choose a line from 1 to 2"),
         ("a\nb", 3, "line 3 does not exist; the file has 2 lines", "choose a line from 1 to 2"),
-        ("a\n", 0, "line 0 does not exist; the file has 1 line", "choose a line from 1 to 1"),
-        ("#!/bin/sh\n", 1, f"{begin} `#!` line", other),
-        ("\ufeffa\n", 1, f"{begin} byte order mark", other),
-        ("<?php\n", 1, f"{begin} `<?` tag", other),
+        ("a\n", 0, "line 0 does not exist; the file has 1 line", "choose line 1"),
+        ("#!/bin/sh\nf\n", 1, f"{begin} `#!` line", "choose another line"),
+        ("#!/bin/sh\n", 1, f"{begin} `#!` line", below),
+        ("\ufeffa\n", 1, f"{begin} byte order mark", below),
+        ("<?php\n", 1, f"{begin} `<?` tag", below),
         ("//= tea.md#cup\n//# Leak.\n", 2, inside, "choose line 1"),
         ("//= tea.md#cup\n//# Leak.", 2, inside, "choose line 1"),
         ("//= tea.md#cup\n//# Leak.\nf();", 2, inside, "choose line 1 or line 3"),

@@ -164,7 +164,7 @@ def test_names_that_are_not_utf_8_are_skipped_with_a_warning(tmp_path: Path) -> 
         run = ingest_files(folder).run
         assert run.artifact_counts == {"doc": 1}
         names = ("\\xfe/b.md", "\\xff.md")
-        assert run.warnings == tuple(f"{name}: the file name is not UTF-8" for name in names)
+        assert run.warnings == tuple(f"{name}: not indexed, because the path is not UTF-8" for name in names)
 
 
 def test_a_changed_catalogue_updates_files_that_are_not_read_again(ledger: Path) -> None:
