@@ -1,4 +1,4 @@
-"""Click classes of the commands, the global settings, and paths relative to the project."""
+"""The global settings, paths relative to the project, and the Click classes of the commands."""
 
 from __future__ import annotations
 

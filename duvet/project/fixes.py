@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets, and for drifted quotes, which their section does not contain."""
+"""Proposes fixes for wrong targets, and for quotes that their section does not contain."""
 
 from __future__ import annotations
 
