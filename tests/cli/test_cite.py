@@ -89,7 +89,8 @@ ODD_REFERENCES = ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", 
 REFUSED: dict[str, list[str]] = {
     "validate": [
         *("a5415b83 --at src/pot.rs:9", "2c796587 --at src/pot.rs:1"),
-        *("a5415b83 --at src/lid.rs:1 --type exception --reason x", f"{LID} --at src/text.rs:2"),
+        *(f"a5415b83 --at src/{place} --type exception --reason x" for place in ("lid.rs:1", "pot.rs:1")),
+        f"{LID} --at src/text.rs:2",
         *(f"{AT_LID} --type exception", f"{AT_LID} --type exception --reason ' '"),
         *(f"{AT_LID} --type todo --reason x", f"{AT_LID} --feature x"),
     ],

@@ -210,6 +210,30 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
         assert (await live.context()).catalogue == read(kettle)
 
 
+async def test_calls_wait_for_the_first_reading_once_it_has_begun(kettle: Path) -> None:
+    gate = threading.Event()
+    readings: list[Project] = []
+    caught_up: list[bool] = []
+
+    def open_project() -> Project:
+        gate.wait()
+        readings.append(opened(kettle))
+        return readings[-1]
+
+    async with open_live_project(kettle, open_project) as live:
+
+        async def catch_up() -> None:
+            await live.catch_up()
+            caught_up.append(gate.is_set())
+
+        await catch_up()
+        async with anyio.create_task_group() as group:
+            group.start_soon(catch_up)
+            await anyio.wait_all_tasks_blocked()
+            gate.set()
+    assert (caught_up, len(readings)) == ([False, True], 1)
+
+
 async def test_a_project_that_cannot_be_read_is_reported_until_it_can(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% While the project cannot be read, the server MUST give the reason in its answer to each request that

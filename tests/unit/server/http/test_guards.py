@@ -34,6 +34,8 @@ REFUSED: list[tuple[str, str, Any]] = [
     ("OPTIONS", "/mcp", {"origin": LOCAL}),
     ("POST", "/mcp", {"accept": "*/*"}),
     ("POST", "/mcp", {**MEDIA, "content-type": "text/plain; application/json"}),
+    # Without a body, but of an accepted type.
+    ("POST", "/mcp", {**MEDIA, "content-type": "application/json ; charset=utf-8"}),
     ("POST", "/mcp", {**MEDIA, "accept": "application/json"}),
     ("GET", "/mcp", {"accept": "text/html"}),
     *(("GET", path, {"host": "evil.example:80"}) for path in ("/health", "/nothing")),
