@@ -149,7 +149,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """`blocks` are in file order."""
+    """`blocks` must be in file order."""
     starts = [block.runs[0].start for block in blocks]
     ids = compile_ids(form.ids)
     readers: dict[int, _SectionReader] = {}

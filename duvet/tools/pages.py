@@ -1,4 +1,4 @@
-"""The pages pack: tools that list, read, search and connect Markdown notes, and answer questions from them."""
+"""The pages pack: tools that list, read and search Markdown notes, show their links, and answer questions from them."""
 
 from __future__ import annotations
 
