@@ -327,7 +327,7 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
         warning = "the index has dummy vectors, which carry no meaning"
         return (_Vectors(dummy, matrix), warning) if len(matrix) else (None, _NO_VECTORS)
     if embedder is None:
-        return None, "searched by words only: the extra `semantic` is missing, broken or switched off"
+        return None, "searched by words only: vectors are switched off, or the extra `semantic` is missing or broken"
     if not data:
         return None, _NO_VECTORS
     space = embedder.space(data)

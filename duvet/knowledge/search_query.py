@@ -47,7 +47,7 @@ class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     symbols: Annotated[tuple[str, ...], Meta(description="Qualified names, such as Kettle.boil")] = ()
     symbol_kinds: tuple[SymbolKind, ...] = ()
     symbol_languages: tuple[SymbolLanguage, ...] = ()
-    updated_after: Annotated[str, Meta(description="ISO 8601 date or time")] | None = None
+    updated_after: Annotated[str, Meta(description="ISO 8601 date, with or without a time")] | None = None
     max_age_days: Annotated[int, Meta(ge=1)] | None = None
 
 

@@ -104,7 +104,7 @@ class ContentFolder:
 
     def _make_size_error(self, name: str) -> QueryError:
         most = format_count(self.rule.max_bytes, "byte")
-        hint = "send less, or increase `uploads.maxBytes` in the configuration"
+        hint = "send less data, or increase `uploads.maxBytes` in the service configuration"
         return QueryError(f"{quote_text(shorten_text(name))} is larger than the limit of {most}", hint=hint)
 
 

@@ -185,7 +185,7 @@ def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) 
     wait = _parse_retry_after(reply.headers.get("retry-after"), now)
     if status == 429:
         hint = (
-            f"try again in {format_count(round(wait), 'second')}"
+            f"try again in {format_count(max(round(wait), 1), 'second')}"
             if wait is not None and wait <= _DAY
             else "try again later"
         )
@@ -196,7 +196,7 @@ def _make_refusal(endpoint: Endpoint, reply: http_client.HttpReply, now: float) 
     if 300 <= status < 400:
         hint = f"set `providers.{name}.baseUrl` to the new URL"
         return ModelError(ModelFault.REFUSED, f"provider `{name}` redirects to another URL ({status})", hint=hint)
-    hint = f"check `baseUrl` and the model of `providers.{name}`"
+    hint = f"check `providers.{name}.baseUrl` and the name of the model"
     message = f"rejected the request ({status})" if status >= 400 else f"answered {status}"
     return ModelError(ModelFault.REFUSED, f"provider `{name}` {message}{words}", hint=hint)
 

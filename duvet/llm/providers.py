@@ -171,7 +171,8 @@ def make_backend(
         # The client takes the name of a model only as a hint.
         return Backend(name, section, lambda model, request: sampler(structs.replace(request, model=model or None)))
     if key is None and endpoints.is_default_provider(section):
-        hint = f"set {endpoints.KEY_VARIABLES[section.kind]}, or name another variable in `providers.{name}.apiKey`"
+        variable = endpoints.KEY_VARIABLES[section.kind]
+        hint = f"set {variable}, or set `providers.{name}.apiKey` to the name of another variable, such as `$API_KEY`"
         return Backend(name, section, trouble="the provider has no key", hint=hint)
     try:
         endpoint = endpoints.make_endpoint(name, section, key)

@@ -14,8 +14,8 @@ from duvet.text import collapse_whitespace
 MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
 SETUP_HINT = (
     "add a provider, such as `providers: {openai: {defaultModel: MODEL}}`, to the service configuration "
-    "(`duvet.config.yaml`, or the file that `--service-config` names), and set OPENAI_API_KEY; for a model on this "
-    "machine, set `baseUrl` to a URL such as `http://127.0.0.1:11434/v1` instead of the key"
+    "(`duvet.config.yaml`, or the file that `--service-config` names), and set OPENAI_API_KEY; a model on this "
+    "machine needs no key, but a `baseUrl` such as `http://127.0.0.1:11434/v1`"
 )
 MAX_LINE_CHARACTERS = 200
 

@@ -176,7 +176,7 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
         if further:
             message = f"{len(ids)} quotes in this file are not part of a requirement"
             lines = join_names([str(one.line) for one in further], _MOST_LINES)
-            hint += f"\n{'another is on line' if len(further) == 1 else 'the others are on lines'} {lines}"
+            hint += f"\nthe other {'quote is on line' if len(further) == 1 else 'quotes are on lines'} {lines}"
         place = places.of(first, first.source.quote)
         problem = rules.QUOTE_NOT_NORMATIVE.problem(message, path, place, label=label, hint=hint)
         yield Finding(problem, ids[0])

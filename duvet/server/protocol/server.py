@@ -128,7 +128,7 @@ class ResourcesPart:
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
         if (params.path is None) == (params.uri is None):
-            raise QueryError("set either `path` or `uri`")
+            raise QueryError("exactly one of `path` and `uri` is required")
         ##= man/spec/mcp.md#resources
         ##% `resources/get` MUST return the resource itself, an object or an array, as the result.
         value, _ = await self._read(request, params.path or params.uri or "")

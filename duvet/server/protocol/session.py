@@ -143,7 +143,7 @@ class ModelWantedError(PendingError):
         data = msgspec.json.encode(rounds)
         state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
         if state is None or len(state) > _MAX_ENCODED_LENGTH:
-            message = "the results so far are too large to send to the client with the question"
+            message = "the results so far are too large to send to the client"
             hint = "reduce the results of earlier steps, or use the model of another provider"
             raise ModelError(ModelFault.TOO_LARGE, message, hint=hint)
         self.result = types.InputRequiredResult(input_requests={key: request}, request_state=state)

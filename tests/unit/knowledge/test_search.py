@@ -251,7 +251,7 @@ def test_a_search_without_usable_vectors_and_with_dummies(tmp_path: Path) -> Non
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     different = "the vectors are from a different model; run `duvet ingest` to compute them again"
     cases: list[tuple[Embedder | None, Embedder | None, str, str]] = [
-        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is missing, broken or switched off"),
+        (MODEL, None, "lexical", f"{ALONE}vectors are switched off, or the extra `semantic` is missing or broken"),
         (None, MODEL, "lexical", f"{ALONE}the index has no vectors"),
         (MODEL, DummyEmbedder(), "lexical", f"{ALONE}{different}"),
         *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),

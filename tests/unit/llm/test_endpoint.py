@@ -12,7 +12,7 @@ from tests.unit.llm.routers import FINE, KEY, fails, one, routing
 
 pytestmark = pytest.mark.anyio
 CHECK_KEY = "check the key in `providers.one.apiKey` or in the environment"
-CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
+CHECK_MODEL = "check `providers.one.baseUrl` and the name of the model"
 RED = b'{"error": "so \\u001b[31mred"}'
 LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
 NO_MESSAGE = (
@@ -106,6 +106,8 @@ async def test_each_retry_waits_first_unless_the_wait_is_too_long(wire: Wire) ->
         error, waits = await fails(wire, refuses(429, "slow down", retry_after=after), FINE, timeout=timeout)
         assert (error.code, error.message) == (ModelFault.RATE_LIMITED, told)
         assert (error.hint, waits, len(wire.asked)) == (hint, [], 1)
+    error, _ = await fails(wire, refuses(429, retry_after="0"), retries=0)
+    assert error.hint == "try again in 1 second"
 
 
 @pytest.mark.parametrize(("place", "status"), [("headers", 200), ("body", 200), ("body", 500)])

@@ -61,7 +61,11 @@ def test_a_model_is_picked_by_name_by_route_or_as_the_first() -> None:
 NO_KEY, NO_MODEL = "the provider has no key", "the provider has no `defaultModel`"
 UNUSABLE = [
     ("off", "the provider is disabled", "set `providers.off.enabled` to true"),
-    ("keyless/gpt", NO_KEY, "set OPENAI_API_KEY, or name another variable in `providers.keyless.apiKey`"),
+    (
+        "keyless/gpt",
+        NO_KEY,
+        "set OPENAI_API_KEY, or set `providers.keyless.apiKey` to the name of another variable, such as `$API_KEY`",
+    ),
     ("bare", NO_MODEL, "specify the model as bare/MODEL, or set `providers.bare.defaultModel`"),
     ("own", "no MCP client offers a model", SETUP_HINT),
     ("locale/x", "unknown provider", "did you mean `local`?"),

@@ -243,7 +243,7 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "message"),
     [
-        ("large", 0, "the results so far are too large to send to the client with the question"),
+        ("large", 0, "the results so far are too large to send to the client"),
         ("long", MAX_ROUNDS, "a call can ask the client's model at most 32 times"),
     ],
 )

@@ -229,7 +229,7 @@ async def test_wrong_uris_and_parameters_are_an_error(client: Client) -> None:
         assert refused.value.code == types.INVALID_PARAMS
     both: dict[str, Any] = {"path": "/specifications", "uri": "duvet:///specifications"}
     wrong: dict[str, list[dict[str, Any]]] = {
-        "set either `path` or `uri`": [{}, both],
+        "exactly one of `path` and `uri` is required": [{}, both],
         "Invalid request parameters": [{"path": 3}, {"uri": ["duvet:///specifications"]}],
     }
     for said, params in product(wrong, range(2)):
