@@ -31,12 +31,13 @@ from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
 @add_service_options
 @add_trace_options
 def call(name: str, words: tuple[str, ...], given: str | None, error_format: str, **options: Any) -> None:
-    """NAME is one of the tools that `duvet tools` lists; `duvet mcp` serves the same tools to agents. duvet prints the
-    result as JSON on standard output, and notices and next steps on standard error. With --format json, an error is
-    also printed on standard output, as an object with `status`, `error`, `code` and `hint`.
+    """NAME is a tool that `duvet tools` lists, or another built-in tool, such as km-search. `duvet mcp` serves the
+    listed tools to agents. duvet prints the result as JSON on standard output, and notices and next steps on standard
+    error. With --format json, an error is also printed on standard output, as an object with `status`, `error`, `code`
+    and `hint`.
 
-    Options come before NAME, and the arguments of the tool come after it. For a list, write VALUE,VALUE or repeat the
-    argument. For an object, write JSON.
+    Options come before NAME, and the arguments of the tool come after it; --json may come before or after. For a list,
+    write VALUE,VALUE or repeat the argument. For an object, write JSON.
 
     \b
     Examples:

@@ -13,8 +13,8 @@ from duvet.console.streams import write_stdout
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """The generated script completes commands, options and their values, and the requirement and specification ids in
-    the project's cache. Bash must be version 4.4 or newer.
+    """The generated script completes commands, options and their values, and the specifications, sections and
+    requirements in the project's cache. Bash must be version 4.4 or newer.
 
     \b
     Examples:

@@ -29,8 +29,8 @@ _SCHEMAS = ("upstream", "extended", "service")
 
 @click.group(cls=SubcommandGroup, default="show")
 def config() -> None:
-    """The project's configuration is .duvet/config.toml. The service configuration, which `duvet mcp` and the
-    commands for tools and models read, is duvet.config.json, .yaml or .toml.
+    """The project's configuration is .duvet/config.toml. The service configuration, duvet.config.json, .yaml or
+    .toml, sets up the server, its tools and models, and the index.
 
     Without a COMMAND, `duvet config` shows the project's settings.
 

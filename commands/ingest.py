@@ -65,8 +65,8 @@ def ingest(
       duvet call km-search --query "retry after a timeout"
     \f
 
-    Each source folder is a subsystem of the project, unless `subsystems.yaml` defines others. In that file, a subsystem
-    can have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`; see duvet.config(5).
+    Each source folder is a subsystem of the project. `subsystems.yaml` can define more, with `description`,
+    `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`; see duvet.config(5).
     """
     settings = command.current_settings()
     if profile:

@@ -27,7 +27,7 @@ _COLUMNS = (
 @add_trace_options
 def tools(name: str | None, format: str | None, **options: Any) -> None:
     """Without NAME, duvet lists the enabled tools with their packs and scopes. With NAME, it shows the arguments, the
-    result, the safety notes and an example call of that tool.
+    result, the risks and an example call of that tool.
 
     \b
     Examples:
