@@ -121,33 +121,37 @@ Bound = Annotated[int, Meta(ge=1)]
 class DuplicateClaimsTable(Table, frozen=True, kw_only=True):
     """Limits on annotations of the same text, for awslabs duvet. duvet accepts the table but ignores it."""
 
-    test: Annotated[Bound, doc("Number of tests that may quote the same text; ignored")] = 1
-    implementation: Annotated[Bound, doc("Number of implementations that may quote the same text; ignored")] = 1
+    test: Annotated[Bound, doc("Number of tests that may quote the same text; ignored by duvet")] = 1
+    implementation: Annotated[
+        Bound, doc("Number of implementations that may quote the same text; ignored by duvet")
+    ] = 1
     types: Annotated[
-        tuple[str, ...], doc("Types that may quote the same text, such as `test+implementation`; ignored")
+        tuple[str, ...], doc("Types that may quote the same text, such as `test+implementation`; ignored by duvet")
     ] = ()
 
 
 class DuplicateTargetsTable(Table, frozen=True, kw_only=True):
     """Limits on annotations of the same line of code, for awslabs duvet. duvet accepts the table but ignores it."""
 
-    count: Annotated[Bound | None, doc("Number of annotations that may refer to one line of code; ignored")] = None
-    sections: Annotated[Bound | None, doc("Number of sections that one line of code may cite; ignored")] = None
+    count: Annotated[
+        Bound | None, doc("Number of annotations that may refer to one line of code; ignored by duvet")
+    ] = None
+    sections: Annotated[Bound | None, doc("Number of sections that one line of code may cite; ignored by duvet")] = None
     types: Annotated[
         tuple[str, ...],
-        doc("Types that may refer to the same line of code, such as `exception+test`; ignored"),
+        doc("Types that may refer to the same line of code, such as `exception+test`; ignored by duvet"),
     ] = ()
 
 
 class DuplicatesTable(Table, frozen=True, kw_only=True):
     """Limits on duplicates, for later versions of awslabs duvet. duvet accepts these tables but ignores them."""
 
-    claims: Annotated[DuplicateClaimsTable, doc("Duplicate annotations of the same text; ignored")] = (
+    claims: Annotated[DuplicateClaimsTable, doc("Limits on annotations of the same text; ignored by duvet")] = (
         DuplicateClaimsTable()
     )
-    targets: Annotated[DuplicateTargetsTable, doc("Duplicate annotations of the same line of code; ignored")] = (
-        DuplicateTargetsTable()
-    )
+    targets: Annotated[
+        DuplicateTargetsTable, doc("Limits on annotations of the same line of code; ignored by duvet")
+    ] = DuplicateTargetsTable()
 
 
 class ConfigTable(Table, frozen=True, kw_only=True):
@@ -157,7 +161,7 @@ class ConfigTable(Table, frozen=True, kw_only=True):
     requirement: Annotated[tuple[RequirementTable, ...], doc("Additional requirement files to read")] = ()
     report: Annotated[settings.Report, doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], doc("Specifications to trace")] = ()
-    duplicates: Annotated[DuplicatesTable, doc("Duplicates that awslabs duvet allows; accepted but ignored")] = (
+    duplicates: Annotated[DuplicatesTable, doc("Limits on duplicates, for awslabs duvet; ignored by duvet")] = (
         DuplicatesTable()
     )
     schema: Annotated[SchemaName, doc("Schema of this file")] = field(name="$schema")

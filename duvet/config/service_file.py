@@ -187,8 +187,12 @@ def _make_value(kind: inspect.Type, value: Any, path: list[str], text: str, vari
                 return {**value, name: _make_value(inner, entry, path[1:], text, variable)}
     if path:
         below = f"{OVERRIDE_SEPARATOR}{OVERRIDE_SEPARATOR.join(path)}"
-        message = f"{variable} names no key: {variable.removesuffix(below)} sets a value, not a table"
-        raise DuvetError(message, hint=f"remove `{below}` from the name")
+        above = variable.removesuffix(below)
+        message, hint = f"{variable} names no key: {above} sets a value, not a table", f"remove `{below}` from the name"
+        # A variable overrides only a key inside a table.
+        if OVERRIDE_SEPARATOR not in above:
+            message, hint = f"{variable} names no key of the configuration", "set the key in the service configuration"
+        raise DuvetError(message, hint=hint)
     for choice in choices:
         with suppress(ValueError, DecodeError):
             return _parse_leaf(choice, text)

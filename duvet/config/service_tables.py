@@ -180,7 +180,11 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     ] = ()
     rate: Annotated[
         float,
-        doc("Maximum requests per second for each client; 0 means no limit; only with `http`", ge=0, le=1_000_000),
+        doc(
+            "Requests per second that each client may send on average; 0 means no limit; only with `http`",
+            ge=0,
+            le=1_000_000,
+        ),
     ] = 1000.0
     log_level: Annotated[LogLevel, doc("Minimum level to log")] = LogLevel.WARN
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
@@ -241,7 +245,7 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         ),
     ] = None
     default_model: Annotated[ExpandedText | None, doc("Model to use if a request names only the provider")] = None
-    timeout: Annotated[Seconds, doc("Time limit for an answer, in seconds")] = 60.0
+    timeout: Annotated[Seconds, doc("Time limit for an answer, including retries, in seconds")] = 60.0
     max_tokens: Annotated[
         Annotated[int, Meta(ge=1, le=10_000_000)] | None,
         doc("Maximum tokens per answer if the request sets no limit; by default 1,024"),
@@ -561,7 +565,9 @@ class WorkflowSection(ServiceSection, frozen=True, kw_only=True):
     description: Annotated[NonBlankText, doc("Description that helps agents choose the workflow")]
     variables: Annotated[dict[Name, _Variable], doc("Variables by name")] = _EMPTY
     steps: Annotated[tuple[_Step, ...], doc("Steps in order", min_length=1)]
-    outputs: Annotated[dict[str, Any], doc("Result of the workflow, such as `${captures.NAME}`")] = _EMPTY
+    outputs: Annotated[
+        dict[str, Any], doc("Results of the workflow by name, with values such as `${captures.NAME}`")
+    ] = _EMPTY
     timeout_seconds: Annotated[Seconds, doc("Time limit of the workflow, in seconds")] = 600.0
 
 

@@ -77,7 +77,7 @@ def _check_snapshot(project: Project, path: str, snapshot: report_run.SnapshotRe
         message, hint = "no snapshot yet", f"run `duvet report` and commit {path}"
         if project.tree.exists(path):
             message = f"can't read the snapshot: {error.message}"
-            hint = "make the file readable, or set `path` in `[report.snapshot]` to another file"
+            hint = "make this a readable file, or set `path` in `[report.snapshot]` to another file"
         return _choose_words(project, [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)])
     if committed != snapshot():
         old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot()))

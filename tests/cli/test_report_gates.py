@@ -37,7 +37,9 @@ def test_a_snapshot_is_compared(reported: Path, duvet: Run, gold: Snapshot) -> N
     gold.assert_match(told + play(duvet, reported, "-q report --ci"), "snapshot.txt")
     assert files(reported).keys() == before.keys() - {SNAPSHOT}
     (reported / SNAPSHOT).mkdir()
-    assert "make the file readable, or set `path` in `[report.snapshot]` to another file" in duvet("report", "--ci").err
+    assert (
+        "make this a readable file, or set `path` in `[report.snapshot]` to another file" in duvet("report", "--ci").err
+    )
 
 
 CHECKED = [

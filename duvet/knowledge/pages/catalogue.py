@@ -72,7 +72,7 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems.append(reader.make_slug_problem(slug, fault, path))
         elif slug in pages:
             for one, other in ((path, pages[slug].path), (pages[slug].path, path)):
-                message = f"the slug `{slug}` is already used by {other}"
+                message = f"the slug `{slug}` is also used by {other}"
                 hint = "set a different `slug` in the front matter of one page"
                 problems.append(rules.PAGE_SLUG_CLASH.problem(message, one, hint=hint))
         else:

@@ -57,6 +57,8 @@ WRONG = {
     "SERVR__PORT": "1",
     "SERVER__PORT": "secret",
     "SERVER__RATE": "-1",
+    "SERVER__TOOL_TIMEOUT": "-1",
+    "INGEST__SYMBOLS": "perhaps",
     "SERVER__MODE": "x",
     "SERVER__NAME": " ",
     "SERVER__PORT__X": "1",

@@ -166,8 +166,8 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
         ("DUV101", "docs/a.md:0:0", f"invalid page slug '../x': {ELSEWHERE}"),
         ("DUV101", "docs/b.md:0:0", "invalid page slug '': it is empty"),
         ("DUV101", "docs/c|.md:0:0", "invalid page slug 'c|': it contains `\\` or `|`, which links can't contain"),
-        ("DUV100", "docs/d.md:0:0", "the slug `d` is already used by docs/z.md"),
-        ("DUV100", "docs/z.md:0:0", "the slug `d` is already used by docs/d.md"),
+        ("DUV100", "docs/d.md:0:0", "the slug `d` is also used by docs/z.md"),
+        ("DUV100", "docs/z.md:0:0", "the slug `d` is also used by docs/d.md"),
     ]
 
 
