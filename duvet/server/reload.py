@@ -91,5 +91,7 @@ class ConfigReloader:
     def _warn_of_restart(self, keys: Sequence[str]) -> None:
         if keys:
             self._application.log.write_event(
-                log.EventLevel.WARN, "restart the server to apply these keys of the configuration", keys=" ".join(keys)
+                log.EventLevel.WARN,
+                "restart the server to apply changes to these configuration keys",
+                keys=" ".join(keys),
             )

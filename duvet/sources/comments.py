@@ -291,8 +291,8 @@ def _make_missing_target_problem(
     place = find_place(text, first.start, last.end)
     if before and before.metas and not before.contents and first.line - before.metas[-1].line <= _CUT_DISTANCE:
         message = f"this quote is separated from its target on line {before.metas[0].line}"
-        hint = "remove the lines between the target and the quote"
+        hint = f"move the quote directly below line {before.metas[-1].line}"
         return rules.COMMENT_CUT.problem(message, path, place, label="separated quote", hint=hint)
     message = "this quote has no target and is ignored"
-    hint = "add a line with the target above it, such as `spec.md#section`; if this is not a quote, use another comment prefix"
+    hint = "add a line with the target, such as `spec.md#section`, above the quote; if this is not a quote, use another comment prefix"
     return rules.COMMENT_STRAY_CONTENT.problem(message, path, place, label="quote without a target", hint=hint)

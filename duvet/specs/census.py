@@ -61,7 +61,7 @@ class Census(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        own = f", {self.derived} without a keyword" if self.derived else ""
+        own = f", {self.derived} of them without a keyword" if self.derived else ""
         sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences:,} sentences"
         return f"{sentences} with a keyword, {format_count(self.requirements, 'requirement')}{own}"
 
@@ -148,7 +148,7 @@ def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]
         plain, seen = section.plain or PlainText("", (), (), ()), set[str]()
         for statement in plain.statements:
             text = f"{section.id}\0{' '.join(statement.text.split())}"
-            reason = "repeated in its section" if text in seen else ""
+            reason = "repeated in the same section" if text in seen else ""
             seen.add(text)
             for low, high in statement.ranges:
                 known.append(plain.byte_at(low))
@@ -227,7 +227,7 @@ def _list_text_stretches(specification: Specification) -> Iterator[_Stretch]:
                         section.starts[row] + byte_length(line[: at - firsts[row]])
                         for at in (keyword.start, keyword.end)
                     )
-                    reason = "repeated in its section" if number else ""
+                    reason = "repeated in the same section" if number else ""
                     yield _Stretch(low, high, reason, f"{section.id}\0{group[0].start}")
     last = min((section.heading[0] for section in specification.sections), default=len(specification.data))
     for start, end in sorted(lines):

@@ -136,7 +136,8 @@ def describe_type(schema: Schema) -> str:
         *first, last = map(str, schema["enum"])
         return f"{', '.join(first)} or {last}" if first else last
     if schema.get("type") == "array":
-        return f"list of {describe_type(schema.get('items', {}))}"
+        items = schema.get("items", {})
+        return f"list of {describe_type(items)}{'' if items.keys() & {'enum', 'items'} else 's'}"
     return str(schema.get("type", "value"))
 
 

@@ -178,7 +178,7 @@ async def _ask_client(request: ServerRequest, question: ModelRequest) -> Provide
         raise ModelError(
             ModelFault.REFUSED,
             "the client's model did not answer",
-            hint="allow the server to use the model (sampling) in the client's settings",
+            hint="in the client's settings, allow the server to use the model (sampling)",
         ) from error
     except ValidationError as error:
         raise ModelError(ModelFault.MALFORMED, _NOT_TEXT) from error

@@ -16,7 +16,7 @@ from duvet.model import RESOURCE_SCHEME
 from duvet.queries.records import format_section_text
 from duvet.server.resources import tree
 from duvet.server.resources.templates import TEMPLATES, UriTemplate, match_values
-from duvet.text import collapse_whitespace, shorten_text
+from duvet.text import collapse_whitespace, quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import PageRequest, ResultPage, make_result_page
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -86,8 +86,8 @@ MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)  # Their documents come from the catalogue alone.
 COLLECTIONS = {  # Name, title and description of the collections that every project has.
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    tree.NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "All requirements; ?limit=N selects a part"),
-    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations; ?limit=N selects a part"),
+    tree.NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "All requirements; ?limit=N returns the first N"),
+    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations; ?limit=N returns the first N"),
 }
 NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (
@@ -186,14 +186,14 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
             return (
                 f"{card.id}#{node.section}/requirements",
                 f"Requirements of {title}",
-                f"The requirements of the section {title} of {card.name}",
+                f"The requirements in the section {quote_text(title)} of {card.name}",
             )
     requirement = catalogue.requirements[node.requirement]
     id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
     if node.kind is tree.NodeKind.CITATIONS:
         return f"{id}/citations", f"Citations of {id}", f"Citations of the requirement: {text}"
     named = f"{requirement.name}: {text}" if requirement.name else text
-    return id, named, f"A requirement of the section {card.titles[node.section]} of {card.name}"
+    return id, named, f"A requirement in the section {quote_text(card.titles[node.section])} of {card.name}"
 
 
 def read_resource(
@@ -202,7 +202,7 @@ def read_resource(
     resources = context.once(tree.make_resource_tree)
     node = tree.find_resource_node(resources, request)
     if node is tree.ROOT:
-        raise NotFoundError("the root can only be listed")
+        raise NotFoundError("the root has no content", hint="list the resources with `resources/list`")
     ##= man/spec/mcp.md#resources
     ##% `resources/read` MUST return a resource of the pack `trace` as JSON, or only a part of a list if the URI has
     ##% `limit=` or `cursor=`.

@@ -210,7 +210,7 @@ def parse_resource_request(reference: str) -> ResourceRequest:
         path, pairs = match[1], parse_qsl(match[2], keep_blank_values=True)
         options = dict(pairs)
         if len(pairs) != len(options) or not options.keys() <= {"limit", "cursor"}:
-            raise QueryError("the query of a list may contain only `limit` and `cursor`, each once")
+            raise QueryError("after `?`, only `limit` and `cursor` are allowed, each at most once")
     limit = options.get("limit")
     if limit is not None and not _LIMIT.match(limit):
         raise QueryError("`limit` must be a number from 1 to 999999999")

@@ -233,7 +233,7 @@ async def _finish_storing(
 
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[str, Meta(description=_CONTENT, extra_json_schema={"maxLength": _MAX_TEXT_BYTES})]
-    title: Annotated[str, Meta(description="The title of the text; the file is named after it")] = ""
+    title: Annotated[str, Meta(description="The title of the text; it names the file, unless destination does")] = ""
     destination: DestinationArgument | None = None
     subsystem: Annotated[str, Meta(description="The subsystem that the text describes")] = ""
     tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100, description="Keywords")] = ()

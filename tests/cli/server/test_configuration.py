@@ -157,7 +157,7 @@ def test_an_edit_applies_to_providers_and_to_the_log(wire: Start, project: Path)
         assert "the provider is disabled" in said(process)
         assert (len(first.asked), len(second.asked)) == (1, 1)
         told = process.told()
-    assert "WARN restart the server to apply these keys of the configuration keys=name" in told
+    assert "WARN restart the server to apply changes to these configuration keys keys=name" in told
     assert "INFO call face=mcp" in told and "WARN a workflow was not loaded workflow=bad at=steps[0].tool" in told
 
 

@@ -53,7 +53,7 @@ def count(text: str, form: RequirementForm | None = None, path: str = "spec.md")
 
 def test_each_sentence_with_a_keyword_counts_or_has_a_reason(snapshot: Snapshot) -> None:
     found = count(SPECIFICATION)
-    assert found.description == "19 sentences with a keyword, 7 requirements, 3 without a keyword"
+    assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without a keyword"
     snapshot.assert_match("".join(f"{one.description}\n" for one in found.reasons), "specs/census.txt")
     assert found.sentences == found.requirements - found.derived + sum(len(one.lines) for one in found.reasons)
     assert found.lost == ()
@@ -87,7 +87,7 @@ def test_sentences_of_ietf_text_are_counted() -> None:
         "in a heading": (5,),
         "in quotation marks": (7,),
         "in lower case": (8,),
-        "repeated in its section": (10,),
+        "repeated in the same section": (10,),
         "in a page header or footer": (12,),
     }
     assert found == Census(8, 2, 0, tuple(CensusReason(*item) for item in reasons.items()), ())

@@ -112,7 +112,7 @@ def test_paths_do_not_lead_out_of_the_project(path: str) -> None:
 
 
 NO_LIMIT = "`limit` must be a number from 1 to 999999999"
-NO_QUERY = "the query of a list may contain only `limit` and `cursor`, each once"
+NO_QUERY = "after `?`, only `limit` and `cursor` are allowed, each at most once"
 
 
 @pytest.mark.parametrize(
