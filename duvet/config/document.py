@@ -251,8 +251,8 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         if not name:
             raise ExpressionError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         ##= man/spec/service.md#configuration
-        ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
-        ##% `${NAME:-default}` with the default if the variable is unset or empty.
+        ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the value of the environment
+        ##% variable, and `${NAME:-default}` with the default if the variable is unset or empty.
         if found["default"] is not None and not environ.get(name):
             return found["default"]
         # A password that begins with `$` looks like a variable, but rarely like one with a common name.

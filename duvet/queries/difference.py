@@ -170,13 +170,13 @@ def _find_coverage_changes(
         lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
         ##= man/spec/diff.md#differences
         ##% `duvet diff` MUST report that an applicable requirement lost coverage if its state is worse than
-        ##% before (except `uncited` instead of `to do`), or if all of its code or all of its tests were
-        ##% removed.
+        ##% before, or if all of its code or all of its tests were removed.
         ##= man/spec/diff.md#differences
         ##% `duvet diff` MUST report that an applicable requirement gained coverage if its state is better
         ##% than before, or if its first implementation or its first test was added, unless it also lost
         ##% coverage.
-        # A todo that comes or goes is neither a loss nor a gain.
+        ##= man/spec/diff.md#differences
+        ##% A change between `uncited` and `to do` MUST NOT count as lost or gained coverage.
         state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))
         is_loss = state_now < state_then or bool(lost)
         if is_loss or gained or state_now > state_then:

@@ -388,8 +388,8 @@ class _SectionReader:
         while waiting:
             child = waiting.pop()
             ##= man/spec/trace.md#requirements-in-markdown
-            ##% Nested items and further paragraphs of a list item MUST be a part of its requirement, unless they have
-            ##% their own ids.
+            ##% Further paragraphs and nested items of a list item MUST be a part of its requirement, except nested
+            ##% items with their own ids and, if the list item has no id, nested items with keywords.
             if child.name or (not item.name and (child.level or not (item.level or lead))):
                 alone.append(child)
                 continue

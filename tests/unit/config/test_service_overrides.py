@@ -94,8 +94,8 @@ PORTS: list[tuple[str, dict[str, str], int | str]] = [
 @pytest.mark.criterion("core 2.3.3")
 def test_numbers_and_defaults() -> None:
     ##= man/spec/service.md#configuration
-    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and
-    ##% `${NAME:-default}` with the default if the variable is unset or empty.
+    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the value of the environment
+    ##% variable, and `${NAME:-default}` with the default if the variable is unset or empty.
     for port, environ, expected in PORTS:
         tree = MemoryTree({"duvet.config.json": json.dumps({"server": {"port": port}}).encode()})
         if isinstance(expected, int):

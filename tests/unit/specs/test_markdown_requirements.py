@@ -76,11 +76,12 @@ IDS = [
 
 def test_requirements_of_markdown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#requirements-in-markdown
-    ##% Each Markdown list item, table row or other sentence with an RFC 2119 keyword MUST be one requirement. Nested
-    ##% items and further paragraphs of a list item MUST be a part of its requirement, unless they have their own ids.
-    ##% If a sentence with a keyword introduces a list, each item without a keyword MUST be a requirement that begins
-    ##% with this sentence. The requirement of a table row MUST contain all cells except its id and cells that only
-    ##% describe the requirement, such as its priority or state.
+    ##% Each Markdown list item, table row or other sentence with an RFC 2119 keyword MUST be one requirement. Further
+    ##% paragraphs and nested items of a list item MUST be a part of its requirement, except nested items with their
+    ##% own ids and, if the list item has no id, nested items with keywords. If a sentence with a keyword introduces a
+    ##% list, each item without a keyword MUST be a requirement that begins with this sentence. The requirement of a
+    ##% table row MUST contain all cells except its id and cells that only describe the requirement, such as its
+    ##% priority or state.
     ##= man/spec/trace.md#requirements-in-markdown
     ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets. In
     ##% Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
