@@ -74,7 +74,8 @@ class ContentFolder:
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
         if not os.path.isdir(self.root):
-            hint = f"check {self.rule.root_origin or 'the working directory'}"
+            origin = self.rule.root_origin
+            hint = f"set `{origin}` to an existing folder" if origin else "check the working directory"
             raise DuvetError("the content root is not an existing folder", hint=hint)
         if len(data) > self.rule.max_bytes:
             raise self._make_size_error(name)

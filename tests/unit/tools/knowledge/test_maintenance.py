@@ -273,7 +273,10 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path, tmp_pat
     # Uploads have a configured root.
     root = tmp_path / "content"
     kept.uploads = UploadRule(root=str(root), root_origin="uploads.root", docs_subdir="notes/in")
-    assert kept.refusal(UPLOAD, source_path=str(source))[::2] == ("upstream_error", "check uploads.root")
+    assert kept.refusal(UPLOAD, source_path=str(source))[::2] == (
+        "upstream_error",
+        "set `uploads.root` to an existing folder",
+    )
     root.mkdir()
     place = {"stored_path": str(root / "notes/in/design.md"), "relative_path": "notes/in/design.md"}
     assert kept.value(UPLOAD, source_path=str(source)) == {**stored(kept, ""), **place}
