@@ -51,8 +51,14 @@ def _parse_scalar(kind: inspect.Type, text: str) -> Any:
 
 def _describe_choice(choice: check.FieldType) -> str:
     kind = choice.type
-    if isinstance(kind, inspect.StrType | inspect.CustomType):
+    if isinstance(kind, inspect.CustomType):
+        return "text that is not blank and contains only printable characters"
+    if isinstance(kind, inspect.StrType):
         return choice.expected or "text that is not blank"
+    if isinstance(kind, inspect.VarTupleType) and not isinstance(
+        check.list_field_types(kind.item_type)[0].type, inspect.StructType
+    ):
+        return "a JSON array of strings"
     if not isinstance(kind, _SCALARS):
         return _JSON_TYPES.get(type(kind), "JSON")
     if isinstance(kind, inspect.EnumType):
