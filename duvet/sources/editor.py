@@ -258,18 +258,19 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
     ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
     ##% next line.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
+    signs = ((BOM, "its byte order mark"), ("#!", "its `#!` line"), ("<?", "its `<?` tag"))
+    start = next((what for sign, what in signs if text.startswith(sign)), "")
     message = hint = ""
-    if not 0 < line <= count:
+    if line == 1 and start:
+        message = f"the file must start with {start}"
+    elif not 0 < line <= count:
         message = f"line {line} does not exist; the file has {format_count(count, 'line')}"
-        hint = f"choose a line from 1 to {count}" if count > 1 else "choose line 1"
-        if not count:
-            hint = "write the code before you cite"
-    elif line == 1:
-        for sign, what in ((BOM, "its byte order mark"), ("#!", "its `#!` line"), ("<?", "its `<?` tag")):
-            if text.startswith(sign):
-                message = f"the file must start with {what}"
-                hint = "choose another line" if count > 1 else "start the code on line 2, and choose that line"
-    else:
+    if message:
+        first = 2 if start else 1
+        hint = f"choose line {first}" if count == first else f"choose a line from {first} to {count}"
+        if count < first:
+            hint = "start the code on line 2, and choose that line" if start else "write the code before you cite"
+    elif line > 1:
         above = text[: find_line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
         # A backslash continues a line; two of them are a TeX command.
         if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
