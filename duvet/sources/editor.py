@@ -269,7 +269,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
         first = 2 if start else 1
         hint = f"choose line {first}" if count == first else f"choose a line from {first} to {count}"
         if count < first:
-            hint = "start the code on line 2, and choose that line" if start else "write the code before you cite"
+            hint = "start the code on line 2, and choose that line" if start else "write the code first"
     elif line > 1:
         above = text[: find_line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
         # A backslash continues a line; two of them are a TeX command.
@@ -303,7 +303,7 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
     if pair is None:
         if lines[-1].endswith("\\"):
             message = "a comment that ends with a backslash would continue on the next line"
-            raise DuvetError(message, hint="quote another part with `--part`")
+            raise DuvetError(message, hint="with `--part`, quote a part that does not end with a backslash")
         return lines
     if any(pair.last in one for one in lines):
         raise DuvetError(

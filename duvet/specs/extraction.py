@@ -283,7 +283,7 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             if count:
                 verb, other = ("use", "are") if count > 1 else ("uses", "is")
                 message = f"{format_count(count, 'sentence')} {verb} lower-case keywords and {other} not counted"
-                hint = 'set `keywords = "any"` to count lower-case keywords, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists the lines'
+                hint = 'set `keywords = "any"` to count lower-case keywords, or `keywords = "uppercase"` to ignore them; `duvet report -v` shows where the first few are'
                 found.append(rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint))
             lost = _extract(config, library, specification, root, extraction)
             if lost:

@@ -156,7 +156,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
-        hint = "use the maintainers' token, which DUVET_ADMIN_TOKEN sets"
+        hint = "use the maintainers' token; DUVET_ADMIN_TOKEN sets it"
         raise ToolError(ErrorCode.FORBIDDEN, f"{tool.name} requires the scope {tool.scope}", hint)
 
 

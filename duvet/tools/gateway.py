@@ -65,7 +65,7 @@ class Gateway(Struct, frozen=True):
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
-        hint = f"set {ADMIN_TOKEN} as well as {GATEWAY_VARIABLE}"
+        hint = f"set {ADMIN_TOKEN} to the maintainers' token of the gateway"
         return WithheldReason(code, f"{tool.name} requires the scope {tool.scope}", hint)
 
 

@@ -258,7 +258,7 @@ def test_invalid_lines_are_refused() -> None:
         "start the code on line 2, and choose that line",
     )
     for text, line, message, hint in [
-        ("", 1, "line 1 does not exist; the file has 0 lines", "write the code before you cite"),
+        ("", 1, "line 1 does not exist; the file has 0 lines", "write the code first"),
         ("a\nb\n", 3, "line 3 does not exist; the file has 2 lines", "choose a line from 1 to 2"),
         ("a\nb", 3, "line 3 does not exist; the file has 2 lines", "choose a line from 1 to 2"),
         ("a\n", 0, "line 0 does not exist; the file has 1 line", "choose line 1"),

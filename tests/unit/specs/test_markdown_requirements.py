@@ -136,7 +136,7 @@ def test_a_warning_about_keywords_in_lower_case() -> None:
         files = {".duvet/config.toml": config.encode(), "spec.md": b"# A\n\nB must c. D MUST e.\n\n- F should g.\n"}
         problems = Project(tree=MemoryTree(files)).trace.problems
         assert [one.message for one in problems] == expected
-        hint = 'set `keywords = "any"` to count lower-case keywords, or `keywords = "uppercase"` to ignore them; `duvet report -v` lists the lines'
+        hint = 'set `keywords = "any"` to count lower-case keywords, or `keywords = "uppercase"` to ignore them; `duvet report -v` shows where the first few are'
         assert [(one.code, one.path, one.place.line, one.hint) for one in problems] == [
             ("DUV048", ".duvet/config.toml", 3, hint) for _ in expected
         ]

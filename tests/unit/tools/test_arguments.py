@@ -27,7 +27,7 @@ def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot) -> None:
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     told = (
         "list_uncited_requirements requires the scope maintainer",
-        "use the maintainers' token, which DUVET_ADMIN_TOKEN sets",
+        "use the maintainers' token; DUVET_ADMIN_TOKEN sets it",
     )
     for arguments in ({}, {"limit": -1}):
         with pytest.raises(ToolError) as raised:

@@ -70,7 +70,11 @@ def test_maintainers_tools_need_the_admins_token(wire: Wire) -> None:
     for reader, code in ((READER, "forbidden"), (None, "unauthorized")):
         known = Forwarding(wire.url, reader, None)
         for tool in ("km-lifecycle-report", "km-ingest-status"):
-            refused = code, f"{tool} requires the scope maintainer", "set KM_ADMIN_TOKEN as well as KM_GATEWAY_URL"
+            refused = (
+                code,
+                f"{tool} requires the scope maintainer",
+                "set KM_ADMIN_TOKEN to the maintainers' token of the gateway",
+            )
             assert known.refusal(tool) == known.refusal(tool, nonsense=1) == refused
             assert tool not in {one.name for one in known.registry} and tool in known.registry
         assert {"km-help", "km-search"} <= {one.name for one in known.registry}

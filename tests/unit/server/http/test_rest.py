@@ -81,7 +81,7 @@ async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
 
 SEND_TOKEN = "send Authorization: Bearer TOKEN, with a token of this server"
 UNAUTHORIZED = web.refused("unauthorized", "A token is required", SEND_TOKEN)
-NOT_ALLOWED = "fix requires the scope maintainer", "use the maintainers' token, which DUVET_ADMIN_TOKEN sets"
+NOT_ALLOWED = "fix requires the scope maintainer", "use the maintainers' token; DUVET_ADMIN_TOKEN sets it"
 FORBIDDEN = web.refused("forbidden", *NOT_ALLOWED)
 
 
