@@ -215,8 +215,8 @@ def find_subsystem(
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in search_query.FILE_LABELS}
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list every node that is connected to the subsystem, without duplicates and
-    ##% with a shortest path to the subsystem.
+    ##% `km-graph-subsystem` MUST list every node within `depth` steps of the subsystem, without duplicates
+    ##% and with a shortest path to the subsystem.
     begin = 0
     with suppress(ValueError):
         written = urlsafe_b64decode((cursor or "").encode()).decode("ascii")

@@ -92,8 +92,8 @@ class ServerLog:
 
     def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
-        ##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without the texts
-        ##% of arguments and answers.
+        ##% At the log level `info`, the server MUST log each tool call as one line with time, tool, duration and
+        ##% outcome, but without the texts of arguments and answers.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
         # A server logs the calls of this pack at the level `warn`, too.

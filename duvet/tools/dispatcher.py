@@ -141,8 +141,8 @@ class AuditLog(msgspec.Struct, frozen=True):
         # With a separate limiter, slow writes don't use up the threads of other work.
         limiter = call_context.get_loop_limiter("duvet_accounting_turn", 4)
         ##= man/spec/gateway.md#audit
-        ##% Before answering a call to a tool that changes something, the server MUST write the time, the tool, the
-        ##% outcome and the caller to `audit.jsonl`.
+        ##% Before answering a permitted call to a tool that changes something, the server MUST write the time, the
+        ##% tool, the outcome and the caller to `audit.jsonl`.
         with anyio.move_on_after(self.patience) as scope:
             try:
                 write = partial(feedback.append_record, self.places(), entry)

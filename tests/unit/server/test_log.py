@@ -24,8 +24,8 @@ def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: b
 
 
 ##= man/spec/service.md#operations
-##% The server MUST log each tool call as one line with time, tool, duration and outcome, but without the texts of
-##% arguments and answers.
+##% At the log level `info`, the server MUST log each tool call as one line with time, tool, duration and outcome,
+##% but without the texts of arguments and answers.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
     log_to(lines).record_call(CALL)

@@ -99,8 +99,8 @@ def log_calls(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
 
 def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
-    ##% Before answering a call to a tool that changes something, the server MUST write the time, the tool, the outcome
-    ##% and the caller to `audit.jsonl`.
+    ##% Before answering a permitted call to a tool that changes something, the server MUST write the time, the tool,
+    ##% the outcome and the caller to `audit.jsonl`.
     failures = replace(CHANGE, code="upstream_error", holder="", has_failed=True), replace(CHANGE, has_failed=True)
     others = (replace(CHANGE, **more) for more in ({"code": "forbidden"}, {"code": "unauthorized"}, {"changes": False}))
     told, failed = log_calls(tmp_path, CHANGE, *failures, *others)

@@ -144,8 +144,8 @@ def test_the_graph(indexed: Asking, answers: Snapshot) -> None:
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, where KEY can also be the first four or more digits of a
     ##% requirement's id, or the full path of a specification, section or requirement.
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list every node that is connected to the subsystem, without duplicates and
-    ##% with a shortest path to the subsystem.
+    ##% `km-graph-subsystem` MUST list every node within `depth` steps of the subsystem, without duplicates
+    ##% and with a shortest path to the subsystem.
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search the names of nodes and the texts of requirements, ignoring case.
     answers.assert_match(describe_calls(indexed.answer, GRAPH, list_ids), "graph.txt")
