@@ -310,8 +310,8 @@ class _Outline:
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above
-                ##% them, as in `requirement-2/acceptance-criteria`.
+                ##% duvet MUST distinguish sections with the same heading by the headings above them, as in
+                ##% `requirement-2/acceptance-criteria`.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))

@@ -325,7 +325,7 @@ class QuoteMatcher:
         name = name or self._name
         view, words = self._words
         ##= man/spec/trace.md#targets-and-quotes
-        ##% duvet MUST ignore differences in markup between a quote and its section.
+        ##% With its own schema, duvet MUST also ignore differences in markup between a quote and its section.
         if found := _find_words(view, words, quote, name):
             return found
         bare = view.list_bare_quotes(quote)

@@ -50,7 +50,7 @@ SECTION_NAMES = [
 
 def test_names_of_sections_are_paths_of_headings(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST distinguish sections with the same heading by the headings above them, as in
+    ##% duvet MUST distinguish sections with the same heading by the headings above them, as in
     ##% `requirement-2/acceptance-criteria`. duvet MUST number sections with the same path of headings, such as `notes~2`
     ##% for the second.
     known = parse(FEATURE)

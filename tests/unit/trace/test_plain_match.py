@@ -50,7 +50,7 @@ def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tupl
 
 def test_a_quote_covers_its_requirement() -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST ignore differences in markup between a quote and its section.
+    ##% With its own schema, duvet MUST also ignore differences in markup between a quote and its section.
     for quote, cited in [
         ("System MUST authenticate owners by OAuth 2.0.", "FR-001"),
         ("System **MUST** authenticate owners by [OAuth 2.0](x).", "FR-001"),
