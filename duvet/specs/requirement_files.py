@@ -259,7 +259,7 @@ def make_requirement_file(
 ) -> tuple[bytes, list[Annotation]]:
     """Return the requirement file of a section, and the annotations that reading it would return."""
     ##= man/spec/trace.md#requirement-files
-    ##% `duvet extract` MUST write the same requirement files as awslabs duvet.
+    ##% Except with duvet's own schema, `duvet extract` MUST write the same requirement files as awslabs duvet.
     title = section.full_title.replace("\n", "\n# ")
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"
