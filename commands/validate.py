@@ -71,9 +71,9 @@ def validate(
     matches, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of --stdin-path.
 
     --fix applies only safe fixes: for typos, white space, markup, renamed specifications, and quotes that moved. A
-    difference counts as a typo if git or the snapshot shows that the specification has not changed since the citation
-    was written. If it has changed, check the code first; then accept the new words with --unsafe-fixes, or one by one
-    with --interactive. Both options include --fix. With awslabs duvet's schema, --fix applies all fixes.
+    small difference counts as a typo if git or the snapshot shows that the specification has not changed since the
+    citation was written. If it has changed, check the code first; then accept the new words with --unsafe-fixes, or one
+    by one with --interactive. Both options include --fix. With awslabs duvet's schema, --fix applies all fixes.
 
     Exits with 1 if there are errors.
 

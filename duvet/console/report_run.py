@@ -114,8 +114,8 @@ def check_counts(progress: Progress, censuses: Iterable[tuple[Specification, Cen
             for reason in census.reasons:
                 progress.note(path, f"not counted: {reason.description}")
         ##= man/spec/trace.md#requirements
-        ##% If duvet neither extracts a sentence with a keyword nor has a documented reason to skip it, `duvet
-        ##% report` MUST warn about the sentence.
+        ##% With duvet's own schema, `duvet report` MUST warn about a sentence with a keyword if duvet neither
+        ##% extracts the sentence nor has a documented reason to skip it.
         for line in census.lost:
             message = (
                 "this sentence has a keyword, but duvet neither extracted it nor has a documented reason to skip it"

@@ -9,8 +9,8 @@ from tests.problems import show_problem
 
 def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
     ##= man/spec/trace.md#requirements
-    ##% If duvet neither extracts a sentence with a keyword nor has a documented reason to skip it, `duvet report` MUST
-    ##% warn about the sentence.
+    ##% With duvet's own schema, `duvet report` MUST warn about a sentence with a keyword if duvet neither extracts the
+    ##% sentence nor has a documented reason to skip it.
     specification = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={}).load(locate_specification("spec.md"))
     counted = Census(1, 0, 0, (CensusReason("in code", (1,)),), ())
     lost = Census(3, 1, 0, (), (4, 9))
