@@ -174,7 +174,8 @@ class ProblemOutput(Struct, frozen=True):
                     data = _render_text(kept, settings, read_line, like_upstream=like_upstream)
                 else:
                     ##= man/spec/problems.md#formats
-                    ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
+                    ##% In the formats `json`, `sarif` and `junit`, duvet MUST write a result even if there are no
+                    ##% problems.
                     data = render_problems(kept, self.format, ProblemContext(read_line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
                 (write_output if is_stream_output(self.output) else store_changed)(self.output, data)

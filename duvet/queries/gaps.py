@@ -63,7 +63,8 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
             ##% By default, `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`,
-            ##% those that need tests; and with `--todo`, those that a todo cites.
+            ##% the unfinished ones that no test cites and those in the state `needs tests`; and with `--todo`, those
+            ##% that a todo cites.
             return card.state <= State.TO_DO
         case Gap.TEST:
             return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)

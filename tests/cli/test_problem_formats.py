@@ -26,7 +26,7 @@ def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, du
     ##= man/spec/problems.md#formats
     ##% Without `--output`, duvet MUST write text to standard error, and any other format to standard output.
     ##= man/spec/problems.md#formats
-    ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
+    ##% In the formats `json`, `sarif` and `junit`, duvet MUST write a result even if there are no problems.
     done = duvet("report", "--format", format)
     assert done.code == 1
     assert done.err.endswith("\n\ncoverage: 0 % (0 of 3)\n") and TEXT not in done.err

@@ -69,8 +69,9 @@ def test_an_unknown_name_is_refused_with_names_that_exist() -> None:
 
 def test_gaps_of_each_kind_are_listed() -> None:
     ##= man/spec/queries.md#uncited
-    ##% By default, `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, those
-    ##% that need tests; and with `--todo`, those that a todo cites.
+    ##% By default, `duvet uncited` MUST list the requirements that are uncited or `to do`; with `--untested`, the
+    ##% unfinished ones that no test cites and those in the state `needs tests`; and with `--todo`, those that a
+    ##% todo cites.
     for wanted, gap, indexes, among in [
         (ALL, gaps.Gap.CITATION, (0, 1, 4, 7, 10), 12),
         (TEA, gaps.Gap.TEST, (3, 4, 5, 7, 10, 11), 10),
