@@ -80,7 +80,7 @@ class SpecCatalogue(library.Library):
         elif locator.is_url and not self.tree.is_file(path):
             raise errors.FetchError(f"{locator.name} is not a specification of this project")
         elif not locator.is_url and not self._may_be_read(path):
-            raise errors.UnreadableError("it is not a specification of this project", path=path)
+            raise errors.UnreadableError(f"{path} is not a specification of this project")
         try:
             return self.load_from(path, locator, self.find_form(locator))
         finally:
