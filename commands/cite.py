@@ -104,7 +104,6 @@ class CitedFile(Struct, frozen=True):
 def insert_citation(
     project: Project, citable: CitableText, place: FileLine, kind: Kind | None, fields: Mapping[str, str], width: int
 ) -> CitedFile:
-    """Insert the citation in memory; raise DuvetError if that is impossible or the citation would be invalid."""
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
     name, line, root = place.path, place.line, project.root
     chosen = choose_inputs([name], styles, root, project.tree)

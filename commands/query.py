@@ -74,8 +74,7 @@ def _name_option(param: click.Parameter | None) -> str:
 
 
 class QueryCommand(command.Subcommand):
-    """A command with its own `-q` and `-v`, and with the usage errors of awslabs duvet."""
-
+    # `duvet query` has its own `-q` and `-v`.
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*click.Command.get_params(self, ctx), *(flag for flag in command.HIDDEN_FLAGS if flag.name == "_cache")]
 

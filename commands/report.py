@@ -105,7 +105,7 @@ def watch_reports(
 
 
 def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:
-    """Wait for a change that requires a run; return the changed files, and whether the last run wrote all of them."""
+    """Return the changed files, and whether the last run wrote all of them."""
     while True:
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)

@@ -134,7 +134,6 @@ cli.params[-1:-1] = [click.Option(names, **attributes) for names, attributes in 
 
 
 def main(program: str = "duvet") -> NoReturn:
-    """Run the command line and exit without Python's cleanup, to save time."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
     try:
@@ -145,6 +144,7 @@ def main(program: str = "duvet") -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
+    # Python's cleanup would take time.
     os._exit(code)
 
 

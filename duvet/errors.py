@@ -71,7 +71,7 @@ class NoSectionError(NotFoundError):
 
 
 class QueryError(DuvetError):
-    """Raised when input, such as a query or an argument, is invalid."""
+    pass
 
 
 class OutputError(DuvetError):

@@ -23,7 +23,7 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """Its message omits text that may quote the request."""
+    pass
 
 
 class HttpReply(Struct, frozen=True):
@@ -50,7 +50,7 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Send a request, or raise UnreachableError; `max_error_bytes` limits responses whose status is not 200."""
+        """`max_error_bytes` limits responses whose status is not 200."""
         import httpx2
 
         try:
@@ -111,7 +111,7 @@ async def retry(
     pause: Callable[[Failure, int], float | None],
     clock: Clock,
 ) -> Result:
-    """After an error, `pause` returns the seconds to wait, or None to give up."""
+    """`pause` returns the seconds to wait, or None to give up."""
     attempt = 1
     while True:
         try:

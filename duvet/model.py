@@ -269,7 +269,6 @@ class Section(Struct, frozen=True):
 
     @property
     def breadcrumb(self) -> str:
-        """The title; if it is not unique, the titles of the sections above come first, or a number follows."""
         is_numbered = bool(self.anchors) and self.id != self.anchors[-1]
         path, sign, number = self.qualified.partition(NUMBER_SIGN)
         above = path.count("/") or (is_numbered and not sign)

@@ -28,8 +28,6 @@ class TitleBlock(Struct, frozen=True):
 
 
 class FactsBlock(Struct, frozen=True):
-    """Names without a value are not shown."""
-
     pairs: Sequence[tuple[str, str | None]]
 
     @property
@@ -38,8 +36,6 @@ class FactsBlock(Struct, frozen=True):
 
 
 class WordsBlock(Struct, frozen=True):
-    """The text of a requirement, shown in bold or as a quotation."""
-
     text: str
 
 

@@ -27,7 +27,6 @@ class ColumnBand(Struct, frozen=True):
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
-    """`wrapping` contains the indexes of the columns that may be wrapped."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(cells.COLUMN_GAP) * (len(needs) - 1)
     # Wrapping columns share the rest equally, except that none gets more than it needs.
@@ -60,7 +59,6 @@ HEAD_MARKS = cells.HighlightMarks("\x1b[1m", "\x1b[0m")
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: cells.HighlightMarks, shown: Callable[[str], str]) -> str:
-    """`shown` escapes each part of the text."""
     parts, last = [], 0
     for start, end in spans:
         parts += [shown(text[last:start]), marks.before, shown(text[start:end]), marks.after]

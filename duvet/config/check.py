@@ -65,7 +65,6 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 
 def respell_keys(read: Document, table: type[Struct]) -> Document:
-    """Convert keys to their declared spelling unless the table already contains that key."""
     renamed: dict[KeyPath, str] = {}
     at = DocumentLocation(read, {})
     values = convert_values(inspect_table(table), read.values, at, lambda *_: UNCHANGED, renamed)
@@ -83,7 +82,7 @@ def convert_values(
     convert_leaf: Callable[[FieldType, Any, DocumentLocation], Any],
     renamed: dict[KeyPath, str] | None = None,
 ) -> Any:
-    """Convert values with `convert_leaf`; with `renamed`, also respell keys, and record the changes there."""
+    """With `renamed`, respell keys, and record the changes there."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():

@@ -33,8 +33,6 @@ SpanFinder = Callable[[str], dict[KeyPath, KeySpans]]
 
 
 class DataDocument:
-    """A parsed file; the positions of its keys and values are computed on first use."""
-
     def __init__(self, values: dict[str, Any], text: str, path: str, find_spans: SpanFinder) -> None:
         self.values = values
         self.text = text
@@ -117,8 +115,6 @@ class DocumentLocation(NamedTuple):
 
 
 class DocumentError(DuvetError):
-    """The message quotes no values, because they may be secret."""
-
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint if is_text else "save the file as UTF-8")
         self.place = place

@@ -26,8 +26,6 @@ EXCLAMATIONS = CommentMarkers("!=", "!#")
 
 
 class Language(StrEnum):
-    """A programming language, named as in the key `language`, with its file patterns and comment style."""
-
     patterns: tuple[str, ...]
     style: CommentMarkers
 
@@ -104,7 +102,6 @@ _ML_ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for patter
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """Return None if `meta` begins a line comment."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML_COMMENT if path.endswith(_ML_ENDINGS) else C_COMMENT

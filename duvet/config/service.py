@@ -92,7 +92,7 @@ def load_service(
     project_path: str | None = None,
     folder: str | None = "",
 ) -> Service:
-    """`folder` is relative to the project; with None, read only files that an option or a variable names."""
+    """With None as `folder`, read only files that an option or a variable names."""
     found = find_service_file(tree, environ, service_path, folder)
     reads_project = folder is not None or bool(project_path)
     config, document, packs, warnings = _load_tables(

@@ -239,7 +239,6 @@ def read_tables(
     project_path: str,
     project_data: bytes,
 ) -> tuple[Record, DataDocument | None, tuple[str, ...], tuple[Problem, ...]]:
-    """`path` is empty without a service configuration."""
     project, document, config = None, None, kind()
     packs: tuple[str, ...] = settings.DEFAULT_PACKS
     warnings: tuple[Problem, ...] = ()
@@ -278,7 +277,7 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument) -> Itera
 def salvage_service(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> Service:
-    """Return the valid parts of an invalid configuration; raise DuvetError if the file can't be read or parsed."""
+    """Return the valid parts of an invalid configuration."""
     found = find_service_file(tree, environ, service_path, folder)
     document = _read_service_document(tree, found.path, ServiceConfig)
     values: dict[str, Any] = {}

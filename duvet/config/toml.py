@@ -122,7 +122,7 @@ def format_one_line_string(text: str) -> str:
 
 
 def format_multi_line_string(text: str) -> str:
-    """Format `text`, with a line end added, as a multi-line string with as few escapes as possible."""
+    """Format `text` with a line end added."""
     if "'''" not in text and not has_control_characters(text.encode()):
         return f"'''\n{text}\n'''"
     escaped = text.translate(_ESCAPED).replace('"""', '""\\"')

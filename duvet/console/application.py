@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 
 def enter_page_folder(where: dict[str, Any]) -> None:
-    """If `--pages` is given, change to its folder, and make the paths in `where` absolute."""
     folder = where.pop(PAGES_KEY)
     if folder is None:
         return

@@ -271,8 +271,6 @@ def print_deprecation(old: str, new: str) -> None:
 
 
 class LazyGroup(CommandGroup):
-    """Lists commands with their summaries under headings, and imports a command's module on first use."""
-
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sections = sections
@@ -342,7 +340,7 @@ def locate_path(path: str, folder: str) -> str:
 
 
 def show_path(path: str, folder: str | None = None) -> str:
-    """Convert a project path to one relative to a folder, by default the user's; keep absolute paths and URLs."""
+    """Convert a project path to one relative to a folder, by default the user's."""
     folder = current_settings().folder if folder is None else folder
     # A path with a colon is a URL, has a revision in front of it, or is absolute.
     if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):

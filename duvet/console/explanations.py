@@ -127,7 +127,7 @@ class ConfigurationKey(Struct, frozen=True):
 
 
 def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
-    """Return the keys with this path, or else those whose path ends with it, ignoring case, `-`, `_` and brackets."""
+    """Return the keys with this path, or else those whose path ends with it."""
     wanted = [simplify_key(part) for part in re.sub(r"\[\d*\]|[][\"' ]", "", path).split(".")]
     if not all(wanted):
         return ()

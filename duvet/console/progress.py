@@ -13,8 +13,6 @@ LABEL_WIDTH = 12  # The width of the column with the verbs, which are aligned to
 
 
 class ProgressLines(Progress):
-    """With `slow`, prints only downloads, and steps that took at least `slow` seconds."""
-
     def __init__(self, settings: TerminalSettings, slow: float | None = None) -> None:
         self.settings = settings
         self.wants_notes = settings.verbose and slow is None

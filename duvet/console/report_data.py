@@ -42,7 +42,7 @@ def make_report_data(
     snapshot: Callable[[], bytes] | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """After errors, `snapshot` is None, and the data lacks the JSON report and the changes since the last commit."""
+    """After errors, `snapshot` is None."""
     config, catalogue = project.config, project.catalogue
     html = config.report.html if config else None
     page = html if isinstance(html, ExtendedHtmlReport) else ExtendedHtmlReport()

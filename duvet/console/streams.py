@@ -101,7 +101,6 @@ def write_stdout(data: bytes | bytearray) -> None:
 
 
 def silence_stream(stream: TextIO) -> None:
-    """Redirect a broken stream to the null device, so that later writes don't fail."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

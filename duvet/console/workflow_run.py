@@ -23,7 +23,6 @@ _STEPS = (
 
 
 def call_workflow_tool(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
-    """Run a workflow or recipe, and return its record even if it failed."""
     runs: list[WorkflowRun] = []
     on_terminal = command.wants_bar(command.current_settings())
     try:

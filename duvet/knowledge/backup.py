@@ -246,7 +246,6 @@ def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
 
 @contextmanager
 def report_write_errors(place: str) -> Iterator[None]:
-    """Convert write errors to an OutputError about `place`, because users don't know the scratch folder."""
     try:
         yield
     except OSError as error:

@@ -82,7 +82,6 @@ class VoteMeans(Struct):
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:
-    """Append and sync all lines, or none."""
     try:
         is_new = not os.path.lexists(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)

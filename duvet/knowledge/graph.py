@@ -82,7 +82,6 @@ def _parse_identifier(text: str) -> tuple[NodeLabel, list[str]]:
 
 
 def find_node(store: Store, text: str) -> GraphNode:
-    """Raise IdentifierError if `text` is malformed, and NotFoundError if it names no node or several."""
     label, keys = _parse_identifier(text)
     for key in keys:
         node = store.node(label, key)

@@ -47,7 +47,6 @@ def restore_backup(
     patience: float = 10.0,  # Seconds to wait for writers.
     stream: BinaryIO | None = None,  # The archive, if `path` only names it.
 ) -> RestoreResult:
-    """If this fails, the current index stays unchanged unless it is unusable."""
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
 

@@ -119,7 +119,7 @@ def check_source_numbers(text: str, known: Container[int]) -> tuple[str, set[int
 
 
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
-    """Number the sources that fit into `room` bytes, and shorten the last one if needed."""
+    """`room` is in bytes."""
     fitting: list[AnswerSource] = []
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")
@@ -141,7 +141,7 @@ class ProjectRetriever(Struct, frozen=True):
     load: Callable[[SpecificationCard], Specification]
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
-        """Return the best sources for a question, numbered; raise QueryError if the question contains no words."""
+        """Raise QueryError if the question contains no words."""
         ##= man/spec/ask.md#answers
         ##% As sources, `duvet ask` MUST send the model up to about 3,000 tokens of the requirements that `duvet search`
         ##% finds, their sections and the code that cites them.

@@ -69,7 +69,6 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def mask_key(self, text: str) -> str:
-        """Mask the key in text, unless the key is very short or JSON has escaped it."""
         key = self.key.reveal() if self.key else ""
         # Texts are shown without invisible characters, so an interrupted key would become whole again.
         cleaned = strip_invisible(text)

@@ -75,7 +75,7 @@ class ModelDiscovery:
         return self._cached.get(backend.name) or ModelListing()
 
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
-        """Cache the provider's models if the configuration allows requesting them; failures are only logged."""
+        """Failures are only logged."""
         ##= man/spec/ask.md#discovery
         ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables
         ##% discovery.
@@ -234,7 +234,7 @@ class StaticRouter:
         return [f"provider `{choice.provider}` does not list the model `{choice.model}`{near and '; '}{near}"]
 
     async def invoke(self, request: records.ModelRequest) -> records.ModelResponse:
-        """Return the answer of the model, or of the first fallback that answers; raise ModelError or NoModelError."""
+        """Return the answer of the model, or of the first fallback that answers."""
         choices, skipped = self.pick(request)
         warnings = dict.fromkeys(skipped)
         failures: list[records.ModelError] = []

@@ -163,7 +163,7 @@ class WatchedPlaces:
     def find_touched(self, events: Iterable[FolderEvent]) -> tuple[set[str], bool] | None:
         """Return the recorded paths that these events may affect, and whether a listed folder gained or lost an entry.
 
-        Return None if everything may have changed, because a folder around the paths was added or removed.
+        Return None if everything may have changed.
         """
         found: set[str] = set()
         is_listing = False
@@ -204,9 +204,8 @@ def _use_slashes(path: str) -> str:
 class ChangeWatcher:
     """Waits until a file that affects the project changes.
 
-    After each reading, call `follow` with the project, and then `wait`. Changes in between are noticed. Both calls must
-    come from one thread; any thread may call `stop`. The project's tree must be a RecordedTree, such as that of a
-    DiskCache. If the run has written files, call the cache's `settle` first.
+    After each reading, call `follow` with the project, and then `wait`. Changes in between are noticed. Any thread may
+    call `stop`. If the run has written files, call the cache's `settle` before `follow`.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:

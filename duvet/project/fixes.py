@@ -43,8 +43,6 @@ _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
 class Correction(NamedTuple):
-    """A hint and, if the correction is clear, a new target, a new quote or both."""
-
     hint: str = ""
     target: str | None = None
     quote: str | None = None

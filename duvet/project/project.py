@@ -234,7 +234,6 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """True if the project has awslabs duvet's schema, or only awslabs duvet's options describe it."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -419,7 +418,7 @@ class Project:
 
     @property
     def allows_cuts(self) -> bool:
-        """True if duvet, like awslabs duvet, accepts every quote with one wrong byte."""
+        """True if a quote may differ from its section in any one byte, as in awslabs duvet."""
         return self.config is None or not self.config.extended
 
     @cached_property
@@ -428,7 +427,6 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """Warnings about missing inputs; these warnings fail gates, and exist only with duvet's own schema."""
         config = self.config
         if config is None or not config.extended:
             return ()
@@ -483,7 +481,6 @@ class Project:
 
     @property
     def censuses(self) -> Iterator[tuple[Specification, Census]]:
-        """The counts of sentences with keywords in configured specifications; none with awslabs duvet's schema."""
         from duvet.specs.census import Census, take_census
 
         for one in () if self.is_like_upstream else self._list_configured():

@@ -56,8 +56,6 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How much of an annotation a pool covers; MIXED or PENDING if a second pool overlaps it."""
-
     COMPLETE = "complete"
     MIXED = "mixed"
     INCOMPLETE = "incomplete"

@@ -203,7 +203,6 @@ def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: s
 
 
 def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
-    """Map sources to the report entries that their paths end with."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_name[entry.replace("\\", "/")].append(entry)

@@ -83,8 +83,6 @@ def make_todo_row(catalogue: Catalogue, card: RequirementCard) -> TodoRow:
 
 
 class PriorityClass(Rank):
-    """The progress of a requirement, most urgent first."""
-
     PARTIALLY_IMPLEMENTED = 0
     NOT_STARTED = 1
     FULLY_IMPLEMENTED = 2

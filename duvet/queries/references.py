@@ -24,8 +24,6 @@ _RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
 class Usage(StrEnum):
-    """The hint for an unknown name; suggestions are limited to the kinds that the hint lists."""
-
     ANY = "use a specification, SPEC#SECTION, a file, FILE:LINE or the first digits of an id"
     CITABLE = "give a requirement id or SPEC#SECTION; `duvet search` finds ids"
     REQUIREMENT = "use the id, name or resource path of a requirement"
@@ -33,8 +31,6 @@ class Usage(StrEnum):
 
 
 class RequirementRef(Struct, frozen=True):
-    """A requirement, in the places that the reference names."""
-
     indexes: tuple[int, ...]
 
 
@@ -292,10 +288,8 @@ def resolve_place(catalogue: Catalogue, name: str, files: locations.ProjectFiles
 
 
 class CitableText(Struct, frozen=True):
-    """A target with the words to quote; without words, the citation refers to the section's title."""
-
     target: str
-    quote: str
+    quote: str  # Empty to cite the title of the section.
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
@@ -339,7 +333,6 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: locations.ProjectFiles) -> str:
-    """Return a suggestion for an unknown word, or why a reference is not found; otherwise an empty string."""
     if len(query.split()) == 1:
         try:
             resolve_reference(catalogue, query, files)

@@ -108,7 +108,7 @@ _RAW_HINT = (
 
 
 class RequirementIndex:
-    """A word index of the requirements in a catalogue; any thread may use it, but only one at a time."""
+    """Any thread may use an index, but only one at a time."""
 
     def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
         names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]

@@ -41,7 +41,7 @@ _BLOCK = 4096  # Number of rows to compare at once, so that they fit into a proc
 
 
 class Matrix:
-    """Vectors to search, all of one width; the numbers that identify them must ascend."""
+    """The numbers of the vectors must ascend."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()

@@ -213,10 +213,10 @@ class Application:
 
     @cached_property
     def scopes(self) -> frozenset[Scope]:
-        """The scopes of local callers, who send no token; a gateway checks scopes itself."""
         ##= man/spec/gateway.md#access
         ##% A caller over standard input and output or in the shell MUST have all scopes, unless only a reader's token
         ##% is set.
+        # A gateway checks scopes itself.
         reader, admin = read_raw_tokens(self.settings.environ if self.gateway_connection is None else {})
         return (READER if reader and not admin else ADMIN).scopes
 

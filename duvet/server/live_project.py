@@ -189,7 +189,6 @@ class LiveProject:
         return last.context
 
     async def catch_up(self) -> None:
-        """Wait for a reading that includes all changes so far; the first reading is only started, not awaited."""
         if self._reader.last is None and self._renewal is None:
             self._start_renewal()
             return

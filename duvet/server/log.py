@@ -173,8 +173,6 @@ def _escape(text: str) -> str:
 
 
 class LogForwarder(logging.Handler):
-    """Logs errors of the server and its libraries, without data from clients."""
-
     def __init__(self, log: ServerLog) -> None:
         super().__init__(logging.ERROR)
         self._log = log
@@ -185,6 +183,7 @@ class LogForwarder(logging.Handler):
         if type(error).__name__ == "CancelledError" or record.msg == _SHUTDOWN_MESSAGE:
             # Usual when the server is stopped.
             return
+        # Without the arguments, which may contain data from clients.
         message = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
         fields = {"error": type(error).__name__, "at": find_place(error)} if error else {}
         self._log.write_event(EventLevel.ERROR, message, **fields)

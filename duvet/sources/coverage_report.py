@@ -42,7 +42,7 @@ class _FaultError(Exception):
 
 
 def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
-    """Return which lines of each file (`PACKAGE/NAME`) were executed; raise DuvetError if the report is invalid."""
+    """Return which lines of each file (`PACKAGE/NAME`) were executed."""
     text = decode_utf8(data, path).removeprefix("\ufeff")
     reader = _JacocoReader()
     at = 0

@@ -170,7 +170,7 @@ def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceS
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
-    """Return the edits that replace the quote on these lines; the first and the last line must contain text."""
+    """The first and the last line must contain text."""
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
     if len(filled) == 1:
@@ -208,7 +208,7 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
 
 
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
-    """Return the edits that replace the quote of an entry; the caller must check the resulting file."""
+    """The caller must check the resulting file."""
     start, end = annotation.source.quote
     if not text.startswith(("'''", '"""'), start):
         # A string of one line stays one.

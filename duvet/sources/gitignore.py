@@ -178,8 +178,6 @@ VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
 class DefaultExcludes:
-    """Excludes secret files and vendored folders unless their exact path is included."""
-
     def __init__(self, include: Iterable[str]) -> None:
         self._included = frozenset(map(posixpath.normpath, include))
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}

@@ -34,8 +34,6 @@ class PatternError(DuvetError):
 
 
 class PatternComponent(Struct, frozen=True):
-    """A component of a pattern: a literal name, a test for names, or (with neither) any number of folders."""
-
     literal: str | None = None
     matches: PathPredicate | None = None
     expression: str = ""  # A regular expression for the name.

@@ -57,7 +57,7 @@ _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 
 
 def read_blocks(data: bytes, events: Iterable[MarkdownEvent]) -> list[Block]:
-    """Return the blocks with words, in file order, except headings, images, code blocks, comments and front matter."""
+    """Return the blocks in file order."""
     reader = _BlockReader(data)
     for event in events:
         reader.read(event)

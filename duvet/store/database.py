@@ -165,8 +165,6 @@ def make_version_error(path: str, version: int) -> StoreVersionError:
 
 
 class Database:
-    """An open store file; with a stamp, it is read as if no other process could change it."""
-
     def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:
         self.connection = connection
         self.path = path
@@ -201,7 +199,6 @@ class Database:
             return None if row is None else decode(row)
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
-        """Yield the decoded rows, all as of the moment when the first row was read."""
         with translate_errors(self.path):
             cursor = self.connection.execute(query, values)
         while True:

@@ -238,7 +238,7 @@ class StoreTables:
         return {id: [*outgoing[id], *incoming[id]] for id in outgoing}
 
     def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
-        """Return the other nodes, except chunks, within `depth` steps in either direction; none for an unknown id or a chunk."""
+        """Return the other nodes, except chunks, within `depth` steps in either direction."""
         label, key = _split_id(id)
         if label is None or label is NodeLabel.CHUNK:
             return []

@@ -89,7 +89,6 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def audience(self) -> str:
-        """The interface through which the answer reaches its reader."""
         return self.behind or self.face
 
 

@@ -52,7 +52,7 @@ class ProjectSnapshot:
         return made
 
     def read(self, read: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `read(self)`, computed once for all threads; the live project watches the files that `read` opens."""
+        """Return `read(self)`, computed once for all threads."""
         if read not in self._read:
             with self._reading:
                 if read not in self._read:

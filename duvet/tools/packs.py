@@ -72,7 +72,6 @@ class Registry:
         return (tool for tool in self.list_all() if tool.withheld is None)
 
     def list_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
-        """`is_relevant` decides on packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack.

@@ -114,8 +114,6 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
 
 
 class ArgumentShortcut(Struct, frozen=True):
-    """A command-line option that adds to a list within an object argument."""
-
     flag: str
     argument: str
     key: str  # The list in the object.
@@ -185,8 +183,6 @@ declare_query = partial(declare_tool, kind=QueryTool)
 
 
 class ToolTable(Mapping[str, Tool]):
-    """Each tool is imported on first use."""
-
     def __init__(self, package: str, constants: Mapping[str, str]) -> None:
         """`constants` maps tool names to `module:NAME`, relative to the package."""
         self._package, self._constants = package, constants

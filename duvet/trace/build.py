@@ -72,7 +72,6 @@ class TargetResolver:
     def resolve(
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """Return the cited sections; add invalid targets to `failures`, and problems not yet reported to `problems`."""
         self._urls, self._annotations = _locate_urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []

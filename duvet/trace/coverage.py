@@ -122,7 +122,6 @@ _INSTEAD = {
 def find_partial_quotes(
     coverages: Iterable[Coverage], requirements: Iterable[records.Requirement], annotations: Sequence[Annotation]
 ) -> Iterator[tuple[records.Requirement, Kind, list[int], list[str]]]:
-    """Yield requirements that annotations of one type quote only in part, with type, ids and missing words."""
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
     parts: list[tuple[records.Requirement, Match, Coverage]] = []
     whole: set[int] = set()  # The annotations that quote at least one whole requirement.

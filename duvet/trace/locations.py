@@ -143,7 +143,6 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the specifications with this id, name, URL or path; for an unknown URL, those whose id is its last part."""
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as anything else.
     written, normal = name.strip(), normalise_name(name)
@@ -211,7 +210,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 def find_requirements_in(
     catalogue: Catalogue, section: str, specifications: Collection[int], *, below: bool = True
 ) -> list[int]:
-    """`section` may be the id of a requirement; raise NotFoundError if it is unknown, or ambiguous in a specification."""
+    """`section` may be the id of a requirement."""
     cards = [(index, catalogue.specifications[index]) for index in specifications]
     ##= man/spec/queries.md#filters
     ##% A filter for a section of an IETF document MUST include its subsections.
@@ -291,7 +290,6 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "", *, is_whole: bool = False) -> list[int]:
-    """Return the specifications with this name in any spelling; a path may begin with `root`."""
     name = text.strip()
     if found := find_specifications(catalogue, name):
         return found

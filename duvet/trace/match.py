@@ -41,12 +41,12 @@ class SearchText:
             at = self.data.find(part, at + 1)
 
     def split(self, quote: bytes) -> int:
-        """Return the offset at which to cut a quote of at least two bytes; one edit leaves one part unchanged."""
+        """Return the offset at which to cut a quote of at least two bytes."""
         return len(quote) // 2
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the range within one edit of the quote that awslabs duvet chooses, or None."""
+    """Return the range that awslabs duvet chooses, or None."""
     data, size = text.data, len(quote)
     ends: Iterable[int] = range(3)
     if size > 1:

@@ -353,8 +353,6 @@ def _count_inked(words: list[str]) -> int:
 
 
 class Neighbourhood:
-    """Searches the sections of a specification for the text of a quote, or for similar text."""
-
     weighs = True  # Whether to score the second best text as well, which a fix requires.
 
     def __init__(

@@ -288,7 +288,6 @@ class Total(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The coverage in words, such as `42 % (3 of 7), 1 excepted, 2 not applicable`."""
         if not self.requirements:
             return "no requirements"
         share = "no applicable requirements"
@@ -316,7 +315,6 @@ class GateResult(Struct, frozen=True):
     problems: int | None  # None if other errors prevented the gate from running.
 
     def describe(self, obstacles: str) -> str:
-        """`obstacles` counts the errors that prevented the check, as in `2 errors`."""
         ##= man/spec/gates.md#verdicts
         ##% `duvet report` MUST print the name of each gate with `PASS` if the gate ran and passed, and with `FAIL`
         ##% otherwise.

@@ -29,7 +29,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 @cache
 def compute_build_id() -> bytes:
     try:
-        # An installed package changes only as a whole, together with its folder.
+        # An installed package changes only as a whole, together with its folder. During development, its files change.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
         parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own]
         # The folders that packages are installed into change with every package.
@@ -47,7 +47,6 @@ def compute_build_id() -> bytes:
 
 
 def _list_modules(folder: str) -> Iterator[str]:
-    """Yield each file with its size and time, because the version rarely changes during development."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:

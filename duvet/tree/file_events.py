@@ -108,8 +108,8 @@ _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
 
 class MountTable:
     def __init__(self, table: str = "") -> None:
-        """Parse `/proc/self/mountinfo`; the last mount on a folder hides the earlier ones."""
         rows = [[part.split(" ") for part in line.partition(" - ")[::2]] for line in table.splitlines()]
+        # The last mount on a folder hides the earlier ones.
         self._mounts = {
             _unescape(place[4]): (kind[0], kind[2]) for place, kind in rows if len(place) > 4 and len(kind) > 2
         }

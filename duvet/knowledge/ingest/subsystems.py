@@ -171,7 +171,6 @@ def _key(name: str) -> str:
 
 
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
-    """Yield the likely names of the code that a test or document is about, likeliest first."""
     folders = _SUBJECT_FOLDERS.get(kind)
     if folders is None:
         return

@@ -260,8 +260,6 @@ class _WordTable:
 
 
 class PageIndex:
-    """If few pages have changed, the table of the earlier index is reused."""
-
     def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.collection = collection
         self.read = read

@@ -208,8 +208,6 @@ class TokenBuckets:
 
 
 class RequestRates:
-    """The rate is limited per token or, without a known token, per address."""
-
     def __init__(self, buckets: TokenBuckets, tokens: application.AccessTokens) -> None:
         self._buckets = buckets
         self._tokens = tokens

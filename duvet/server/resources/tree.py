@@ -126,7 +126,6 @@ class ResourceTree:
 
     @cached_property
     def citation_ids(self) -> dict[str, tuple[int, ...]]:
-        """The indexes of the citations on each line, by `PATH:LINE`."""
         return self._group_by_id(range(len(self.catalogue.citations)))
 
     def citations_of(self, requirements: Iterable[int]) -> dict[str, tuple[int, ...]]:

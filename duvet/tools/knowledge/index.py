@@ -77,7 +77,6 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Without a limit, return all rows or, for MCP, those that fit into 1/`share` of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]

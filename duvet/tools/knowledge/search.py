@@ -24,7 +24,7 @@ _MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
-    """Shorten low-ranked results first; `room` is in bytes of JSON."""
+    """`room` is in bytes of JSON."""
     whole = response.results
     shown = [_reduce(result, _TEXTS[-1]) for result in whole]
     left = room - len(json.encode(replace(response, results=tuple(shown))))
