@@ -199,6 +199,8 @@ def test_nothing_outside_the_project_is_read_or_downloaded(tmp_path: Path) -> No
         found = verdict(f"//= {name}#secret\n//# The key MUST be 41.", elsewhere)
         assert found["error"].startswith(("Specification not found: ", "URL not found: "))
         assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name, "")
+    secret = f"{tmp_path}/secret.md"
+    assert verdict(f"//= {secret}#secret", elsewhere) == {"valid": False, "error": FOREIGN.format(secret)}
     # Any file of the project can be cited.
     assert verdict("//= other.md#other", elsewhere) == VALID
     missing = {"error": 'Section not found: missing section "others" in other.md', "nearest": "other.md#other"}
