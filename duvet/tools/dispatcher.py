@@ -312,7 +312,7 @@ class ToolDispatcher:
             ##% If a tool of an installed pack raises an exception, the server MUST answer with an error without the
             ##% text of the exception.
             self.environment.report_exception(tool.name, error)
-            raise ToolError(ErrorCode.TOOL_FAILED, f"{tool.name} failed", "see the log of the server") from error
+            raise ToolError(ErrorCode.TOOL_FAILED, f"{tool.name} failed", "see the exception in duvet's log") from error
 
 
 def _measure_json(value: object) -> int:
