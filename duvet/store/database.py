@@ -151,8 +151,8 @@ def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> Store
 
 
 def advise_rebuild(path: str) -> str:
-    names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
-    return f"remove {' and '.join(names)}, and run `duvet ingest`"
+    *others, last = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
+    return f"remove {', '.join(others)}{' and ' * bool(others)}{last}, and run `duvet ingest`"
 
 
 def make_version_error(path: str, version: int) -> StoreVersionError:

@@ -65,7 +65,7 @@ def test_damage_is_reported_with_the_file_and_the_remedy(
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
             read_whole_store(store)
         assert str(caught.value).startswith(f"{file}: the index is damaged, or this file is not a duvet index: ")
-        files = r"remove store\.db( and store\.db-(wal|shm))*, "
+        files = r"remove store\.db((, | and )store\.db-(wal|shm))*, "
         assert re.sub(files, "remove its files, ", caught.value.hint) == hint
     try:
         with closing(open_store(str(file), create=True)) as store:
@@ -95,10 +95,13 @@ def test_damage_anywhere_is_a_store_error(file: Path) -> None:
 def test_only_the_files_of_the_store_are_to_be_removed(tmp_path: Path) -> None:
     (tmp_path / "knowledge.db").write_bytes(b"SQLite format 3\0")
     (tmp_path / "knowledge.db-wal").touch()
+    (tmp_path / "knowledge.db-shm").touch()
     (tmp_path / "work.py").touch()
     with pytest.raises(StoreDamagedError) as caught:
         open_store(str(tmp_path / "knowledge.db"))
-    assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and run `duvet ingest`")
+    assert caught.value.hint.endswith(
+        "remove knowledge.db, knowledge.db-wal and knowledge.db-shm, and run `duvet ingest`"
+    )
 
 
 def test_a_mistake_of_the_caller_is_not_damage(kitchen: Store) -> None:
