@@ -185,7 +185,7 @@ def _select_fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
         lines = (f"  - {words[sign]}{_format_code(text)}" for sign, text in item.lines)
         text = "\n".join([f"- {_format_code(item.place)} {item.words}", *lines])
         if len(text) + 1 > room:
-            return [*found, f"- and {len(group.items) - number:,} more, which exceed the size limit of a comment"], 0
+            return [*found, f"- and {len(group.items) - number:,} more, which don't fit in a comment"], 0
         room -= len(text) + 1
         found.append(text)
     return found, room

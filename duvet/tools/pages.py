@@ -167,25 +167,23 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
             end = bisect_right(range(len(part)), _MAX_TEXT, key=lambda end: len(json.encode(part[:end])))
             content = part[: end - 1]
         end = arguments.offset + len(content)
-        goes_on, is_cut = end < len(text), len(content) < len(part)
-        short = _ListCutter(is_short, "set any limit")
-        if is_cut:
+        short = _ListCutter(is_short, "set `limit` to any number")
+        if len(content) < len(part):
             short.notes.append("The text is too long for one answer and was cut.")
-        longer = "" if is_cut else " or set limit" if arguments.limit is None else " or raise limit"
-        more = f"The text continues; set offset={end}{longer} to read on."
+        goes_on = end < len(text)
         detail = catalogue.make_page_detail(pages, page, content)
         values: dict[str, Any] = {
             name: short.cut_list(name, getattr(detail, name)) for name in ("outlinks", "backlinks", "links")
         }
         if is_short and len(json.encode(detail.frontmatter)) > _MAX_FIELDS:
-            short.notes.append("The front matter is long and was left out; to get it, set any limit.")
+            short.notes.append("The front matter is long and was left out; to get it, set `limit` to any number.")
             values["frontmatter"] = {}
         return tool.ToolAnswer(
             value=GetPageOutput(
                 **{**structs.asdict(detail), **values, "requirements": detail.requirements or None},
                 next_offset=end if goes_on else None,
             ),
-            next_step=more if goes_on else "",
+            next_step=f"The text continues; set offset={end} to read on." if goes_on else "",
             warning=" ".join(short.notes),
         )
 
@@ -227,7 +225,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         graph = pages.graph(page)
-        short = _ListCutter(ctx.caller.face == tool.MCP_SOURCE, "call get_page for this page with any limit")
+        short = _ListCutter(ctx.caller.face == tool.MCP_SOURCE, "call get_page for this page with any `limit`")
         nodes = short.cut_list("pages in the graph", graph.nodes)
         shown = {node.id for node in nodes}
         # `get_page` does not return the edges between other pages.
@@ -248,7 +246,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
 
 class ListPagesInput(ListArguments, frozen=True, forbid_unknown_fields=True):
-    tag: Annotated[str, Meta(description="Only pages with this tag or a tag below it, such as tea/green")] = ""
+    tag: Annotated[str, Meta(description="Only pages with this tag or a tag below it")] = ""
     folder: Annotated[str, Meta(description="Only pages whose slug is in this folder")] = ""
     since: Annotated[str, Meta(description="Only pages created on or after this date, such as 2026-05-31")] = ""
 

@@ -83,8 +83,8 @@ class PluginRunner:
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
-            hint = "earlier calls are still running; try again later"
-            raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", hint)
+            hint = "earlier calls of its tools are still running; try again later"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the pack {pack} does not answer", hint)
         loop, begun = asyncio.get_running_loop(), self._clock()
         own = tool.time_limit or limit
         seconds = own if ctx.caller.time_limit is None else min(own, ctx.caller.time_limit)

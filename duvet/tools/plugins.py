@@ -34,7 +34,7 @@ _ENTRY_POINTS = "entry_points.txt"
 
 def find_pack_flaw(pack: object) -> str:
     if not isinstance(pack, Pack):
-        return "found neither a duvet.tools.tool.Pack nor a declared tool"
+        return "found neither a duvet.tools.tool.Pack nor a declared tool, resource or prompt"
     if not _is_name(pack.name):
         return f"its name does not match {_NAME.pattern}"
     for name, kind in (("resources", PackResource), ("prompts", PackPrompt)):
@@ -70,7 +70,7 @@ def _find_tool_flaws(tool: Tool) -> Iterator[str]:
         if not _is_list(value) or not all(_is_text(one, longest) for one in value):
             yield f"{name} is not a list of at most {_MOST} strings, each of at most {longest:,} characters"
     if not _is_list(tool.aliases) or not all(map(_is_name, tool.aliases)):
-        yield f"aliases is not a list of names that match {_NAME.pattern}"
+        yield f"aliases is not a list of at most {_MOST} names that match {_NAME.pattern}"
     if type(tool.scope) is not Scope:
         yield "scope is not a duvet.tools.tool.Scope"
     if type(tool.is_idempotent) is not bool:
@@ -81,7 +81,7 @@ def _find_tool_flaws(tool: Tool) -> Iterator[str]:
         type(one) is ArgumentShortcut and all(map(_is_name, (one.flag, one.argument, one.key)))
         for one in tool.shortcuts
     ):
-        yield f"shortcuts is not a list of duvet.tools.tool.ArgumentShortcut objects with names that match {_NAME.pattern}"
+        yield f"shortcuts is not a list of at most {_MOST} duvet.tools.tool.ArgumentShortcut objects with names that match {_NAME.pattern}"
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
         yield "time_limit is not a positive number of seconds"

@@ -76,8 +76,8 @@ def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> li
             except ToolError as error:
                 faults.append(WorkflowFault(("variables", name, "default"), error.message))
     if len(workflow.steps) > records.MAX_STEPS:
-        message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
-        faults.append(WorkflowFault(("steps",), message, "move some steps to another workflow, and call it"))
+        message = f"the {workflow.noun} has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
+        faults.append(WorkflowFault(("steps",), message, f"move some steps to another {workflow.noun}, and call it"))
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
         keys: references.ValuePath = ("steps", number)
@@ -128,7 +128,7 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
     record = records.make_input_record(inner) if inner else known.tools[tool].input
     yield from _check_arguments(step.params, record, (*at, "params"), tool)
     if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.list_reachable([tool])):
-        message, hint = f"{tool} writes, and this wait calls it repeatedly", "wait for a tool that only reads"
+        message, hint = f"{tool} writes, and this wait calls it repeatedly", "in `wait`, call a tool that only reads"
         yield WorkflowFault((*at, "tool"), message, hint, is_warning=True)
 
 

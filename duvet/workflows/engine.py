@@ -152,7 +152,7 @@ class _Run(msgspec.Struct):
                 if not late:
                     raise
         if late:
-            whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
+            whole = f"the {self.workflow.noun} took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
             raise ToolError(ErrorCode.TIMEOUT, self._describe_wait() or message)
         return found

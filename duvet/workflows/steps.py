@@ -109,7 +109,7 @@ def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workf
         if excess <= 0:
             break
         data = encoded[key]
-        rest = f"{data[:head].decode(errors='ignore')}… (cut: {len(data):,} bytes)"
+        rest = f"{data[:head].decode(errors='ignore')}… (cut from {len(data):,} bytes)"
         if references.measure_value(rest) < len(data):
             cut[key] = rest
             excess -= len(data) - references.measure_value(rest)

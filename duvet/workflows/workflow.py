@@ -86,6 +86,10 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     outputs: Mapping[str, Any] = {}
     time_limit: float = 600.0  # Seconds after which the workflow fails.
 
+    @property
+    def noun(self) -> str:
+        return "recipe" if self.name.startswith(RECIPE_PREFIX) else "workflow"
+
 
 def find_called_workflow(tool: str) -> str:
     for prefix in (WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX):

@@ -60,7 +60,7 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
         step = f"{change} {step}".rstrip()
     elif verdict.error and not verdict.hint:
         step = _STEPS.get(
-            phrase, "Correct this, or paste the comment from suggest_citation. A target is written as spec#section."
+            phrase, "Fix the citation, or paste the comment from suggest_citation. A target is written as spec#section."
         )
     return ToolAnswer(value=_make_output(verdict), next_step=step)
 

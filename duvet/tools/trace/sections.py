@@ -19,7 +19,7 @@ from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 
 _MAX_LIMIT = 200_000
-_REFERENCE = "The section: spec#section, its full_path, or the full_path of a requirement or citation in the section"
+_REFERENCE = "The section: spec#section, its full_path, or the full_path of one of its requirements or citations"
 _SHORT_TEXT = 100  # Maximum length of a requirement's text if not all fit; the section's text contains the rest.
 
 

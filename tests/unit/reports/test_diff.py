@@ -45,7 +45,7 @@ def test_long_sentences_and_comments_are_cut() -> None:
     assert found.startswith(f"### duvet: no coverage lost\n\n{base}")
     assert 64_000 < len(found) < 65_536
     assert "<summary>Requirements added: 400</summary>\n\n- `tea.md#tea` MUST; uncited\n  - `Part 00000" in found
-    assert found.endswith(f"- and {400 - shown:,} more, which exceed the size limit of a comment\n\n</details>\n")
+    assert found.endswith(f"- and {400 - shown:,} more, which don't fit in a comment\n\n</details>\n")
     assert comment().startswith("### duvet: the project has no requirements\n\n")
     found = comment(f"It MUST be {'very ' * 50_000}hot.")
     assert len(found) < 1000 and "very …`\n" in found

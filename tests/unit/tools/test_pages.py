@@ -130,9 +130,9 @@ TEXT = "\u00e9" * 12_000
     ("face", "asked", "shown", "rest", "step"),
     [
         *((face, {}, TEXT, None, "") for face in ("rest", "shell", "workflow")),
-        ("mcp", {}, TEXT[:5000], 5000, "The text continues; set offset=5000 or set limit to read on."),
+        ("mcp", {}, TEXT[:5000], 5000, "The text continues; set offset=5000 to read on."),
         ("mcp", {"offset": 10_000}, TEXT[:2000], None, ""),
-        ("rest", {"offset": 1, "limit": 7}, TEXT[:7], 8, "The text continues; set offset=8 or raise limit to read on."),
+        ("rest", {"offset": 1, "limit": 7}, TEXT[:7], 8, "The text continues; set offset=8 to read on."),
     ],
 )
 def test_long_pages_are_divided(tmp_path: Path, face: str, asked: Any, shown: str, rest: Any, step: str) -> None:
@@ -154,8 +154,8 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     cut = call("get_page", slug="hub")
     assert sizes(cut.value) == [100, 100, 100, 0]
     counts = ("150 outlinks", "120 backlinks", "150 links")
-    told = [f"The answer has 100 of {count}; to get all, set any limit." for count in counts]
-    told.append("The front matter is long and was left out; to get it, set any limit.")
+    told = [f"The answer has 100 of {count}; to get all, set `limit` to any number." for count in counts]
+    told.append("The front matter is long and was left out; to get it, set `limit` to any number.")
     assert cut.warning == " ".join(told)
     for whole in (call("get_page", slug="hub", limit=9), call("get_page", "rest", slug="hub")):
         assert (sizes(whole.value), whole.warning) == ([150, 120, 150, 1], "")
@@ -163,7 +163,9 @@ def test_long_lists_and_front_matter_are_cut(tmp_path: Path) -> None:
     graph = around.value
     lists = (graph.outlinks, graph.backlinks, graph.local_graph.nodes, graph.local_graph.edges)
     assert [len(one) for one in lists] == [100] * 4
-    cut_graph = "The answer has 100 of 121 pages in the graph; to get all, call get_page for this page with any limit."
+    cut_graph = (
+        "The answer has 100 of 121 pages in the graph; to get all, call get_page for this page with any `limit`."
+    )
     assert around.warning.startswith(cut_graph)
     graph = call("get_connections", "rest", slug="hub").value
     assert (len(graph.local_graph.nodes), len(graph.local_graph.edges)) == (121, 240)

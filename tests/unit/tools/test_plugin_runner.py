@@ -29,7 +29,7 @@ async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(co
     assert [one.code for one in guests.seen] == ["cancelled"] * MAX_STUCK_CALLS
     assert await guests.call("echo", words="on") == Said("on")
     await _cancel(guests, stuck, MAX_ABANDONED_CALLS - MAX_STUCK_CALLS)
-    assert (await guests.answer("echo"))[1] == "echo does not answer"
+    assert (await guests.answer("echo"))[1] == "the pack guests does not answer"
     stuck.door.set()
     # A cancelled call past its time limit is stuck.
     stuck = Stuck()
@@ -112,7 +112,11 @@ async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: P
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
     for _ in range(MAX_STUCK_CALLS):
         assert await guests.answer("stuck") == ("upstream_error", "stuck did not answer within 0.05 s", "")
-    told = ("upstream_error", "stuck does not answer", "earlier calls are still running; try again later")
+    told = (
+        "upstream_error",
+        "the pack guests does not answer",
+        "earlier calls of its tools are still running; try again later",
+    )
     assert await guests.answer("stuck") == told
     assert (await guests.desk.call("coverage_summary", {}, Caller())).value
     stuck.door.set()

@@ -46,7 +46,7 @@ BAD = {
     "raises": ("raise ValueError('a\\nb')", "ValueError: a"),
     "leaves": ("import sys; sys.exit(3)", "SystemExit: 3"),
     "syntax": ("def (:", "SyntaxError: invalid syntax (syntax_pack.py, line 1)"),
-    "none": ("PACK = 5", "found neither a duvet.tools.tool.Pack nor a declared tool"),
+    "none": ("PACK = 5", "found neither a duvet.tools.tool.Pack nor a declared tool, resource or prompt"),
     "tools": (f'{IMPORT}PACK = Pack("tools", ["x"])', "one of its tools is not a duvet.tools.tool.Tool"),
     "made": (f'{IMPORT}PACK = Pack("made", lambda settings: settings["watts"])', "KeyError: 'watts'"),
     "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', "its name does not match [A-Za-z0-9_.-]{1,64}"),

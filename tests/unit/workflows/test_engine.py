@@ -210,7 +210,7 @@ async def test_the_largest_results_of_a_record_are_cut() -> None:
     world = World({"big": lambda _: big, "echo": echo})
     steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))
     found = await ran(*steps, world=world, outputs={"out": "${steps.b.result[0]}", "most": "${steps.b.result}"})
-    assert found.steps[1].result == f"{json.encode(big).decode()[:500]}… (cut: 204,001 bytes)"
+    assert found.steps[1].result == f"{json.encode(big).decode()[:500]}… (cut from 204,001 bytes)"
     assert found.steps[2].result == {"n": ["y"] * 20_000} and found.steps[3].result == {"all": 1}
     assert found.outputs == {"out": "x" * 99, "most": found.steps[1].result}
     assert found.warnings == [f"{CUT} steps.b, outputs.most"]
@@ -221,14 +221,14 @@ async def test_many_large_results_are_cut() -> None:
     steps = [tool(f"s{number}", "big") for number in range(20)]
     world = World({"big": lambda _: '"\\' * 50_000})
     found = await ran(*steps, world=world)
-    assert len(json.encode(found)) < MAX_RECORD_BYTES and len(found.steps[19].result) == 522
+    assert len(json.encode(found)) < MAX_RECORD_BYTES and len(found.steps[19].result) == 526
     outputs = {f"o{number}": '"' * 1_000 for number in range(400)} | {"small": ""}
     found = await ran(*steps, world=world, outputs=outputs)
     assert (found.status, len(json.encode(found)) < MAX_RECORD_BYTES) == ("success", True)
-    assert found.steps[0].result == "… (cut: 200,002 bytes)"
+    assert found.steps[0].result == "… (cut from 200,002 bytes)"
     # Small outputs stay whole.
     shown = [found.outputs[name] for name in ("o0", "o399", "small")]
-    assert shown == ["… (cut: 2,002 bytes)", '"' * 1_000, ""]
+    assert shown == ["… (cut from 2,002 bytes)", '"' * 1_000, ""]
     assert found.warnings == [f"{CUT} steps.s0, steps.s1, steps.s2, steps.s3, steps.s4 and 323 more"]
     # Too many outputs are left out.
     found = await ran(tool("a", params={"n": 1}), outputs={f"o{number}": number for number in range(30_000)})

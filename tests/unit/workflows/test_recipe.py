@@ -95,7 +95,7 @@ def test_a_recipe_that_calls_itself_or_one_with_faults_is_not_run(kitchen: Kitch
 def test_a_wait_for_a_tool_that_writes_is_a_warning(kitchen: Kitchen) -> None:
     kitchen.write("brew", steps("{ id: a, wait: { tool: pot-fill, until: { path: items, exists: true } } }"))
     message = "steps[0].wait.tool: pot-fill writes, and this wait calls it repeatedly"
-    assert kitchen.problems("brew") == [("recipes/brew.yaml", 2, message, "wait for a tool that only reads")]
+    assert kitchen.problems("brew") == [("recipes/brew.yaml", 2, message, "in `wait`, call a tool that only reads")]
     assert kitchen.run("brew")["status"] == "success"
 
 
