@@ -85,7 +85,7 @@ def _import_loader() -> Callable[[ProjectSnapshot], PageCollection]:
 MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)  # Their documents come from the catalogue alone.
 COLLECTIONS = {  # Name, title and description of the collections that every project has.
-    tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
+    tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "All specifications"),
     tree.NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "All requirements; ?limit=N returns the first N"),
     tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "All citations; ?limit=N returns the first N"),
 }

@@ -136,7 +136,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return everything about a requirement: text, level, state with its reason, places, citations with code, neighbours."""
+    """Return a requirement: text, level, state with its reason, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference, references.Usage.REQUIREMENT))
     found = details.make_detail(context.read_citations(), context.project.specification, requirement)
     assert isinstance(found, details.RequirementDetail)
@@ -308,7 +308,7 @@ def _open_index(context: ProjectSnapshot) -> search.RequirementIndex:
 
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
-    """List the requirements that are uncited or `to do`, in the order of the specifications. Use it for an audit."""
+    """List the requirements that are uncited or `to do`, in document order. Use it for an audit."""
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), arguments)
     note = (
         "suggest_citation returns the comment that cites a requirement."

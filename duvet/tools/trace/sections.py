@@ -50,7 +50,7 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("coverage_summary", "Coverage", CoverageSummaryInput, CoverageSummaryOutput)
 def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Count requirements by state, for each specification and level; zero counts are omitted. Use it for an overview."""
+    """Count requirements by state, specification and level; zero counts are omitted. Use it for an overview."""
     if arguments.spec is None:
         return context.once(_summarize_all)
     whole, catalogue = context.once(_count_all), context.catalogue
