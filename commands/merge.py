@@ -11,7 +11,9 @@ from duvet.tree.files import DiskTree, MemoryTree
 
 
 @click.command(cls=command.Subcommand)
-@command.path_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
+@command.path_option(
+    "--input", multiple=True, required=True, help="A report to merge, or `-` for standard input; repeatable."
+)
 @command.path_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
     """duvet merges sources, requirements and citations by id. It refuses reports that contradict each other, and lists

@@ -156,8 +156,8 @@ def read_fields(
         problems.append(rule.problem(message, path, place, label=label, **more))
 
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for the
-    ##% annotation's type.
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated (except `reason`) or
+    ##% not allowed for the annotation's type.
     values: list[LineToken] = []
     by_key: dict[str, list[LineToken]] = {}
     for line in lines:

@@ -93,8 +93,8 @@ STRAYS = [
 
 def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for the
-    ##% annotation's type.
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated (except `reason`) or
+    ##% not allowed for the annotation's type.
     found: list[str] = []
     for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
         annotations, problems = scan_comments("a.rs", text, SourceStyle())
