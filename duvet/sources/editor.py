@@ -255,8 +255,8 @@ class Insertion(Struct, frozen=True):
 
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
-    ##% next line.
+    ##% `duvet cite` MUST refuse to insert a citation inside an annotation, or below a line that a backslash
+    ##% continues.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
     signs = ((BOM, "its byte order mark"), ("#!", "its `#!` line"), ("<?", "its `<?` tag"))
     start = next((what for sign, what in signs if text.startswith(sign)), "")

@@ -250,8 +250,8 @@ def test_block_comments_are_opened_and_closed() -> None:
 
 def test_invalid_lines_are_refused() -> None:
     ##= man/spec/cite.md#refusals
-    ##% `duvet cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the
-    ##% next line.
+    ##% `duvet cite` MUST refuse to insert a citation inside an annotation, or below a line that a backslash
+    ##% continues.
     inside, begin, below = (
         "this line is inside the annotation at a.rs:1",
         "the file must start with its",
