@@ -279,7 +279,7 @@ def compare_sequences(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher
 
 
 def match_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the indexes of the shared lines in both texts, in order, as patience diff finds them."""
+    """Return the indexes of the shared lines in both texts, in order."""
     found: list[tuple[int, int]] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:

@@ -70,8 +70,6 @@ def format_seconds(seconds: float) -> str:
 
 
 class DownloadLines(Downloads):
-    """Prints each download with its own duration, because downloads run in parallel."""
-
     def __init__(self, lines: ProgressLines) -> None:
         super().__init__(lines)
         self._lines = lines

@@ -35,8 +35,6 @@ class _Entry(Struct, frozen=True):
 
 
 class SpendingBudget:
-    """Counts tokens and their costs in one file for each day, to which all processes append."""
-
     def __init__(self, clock: Clock, folder: str) -> None:
         self._clock = clock
         self._folder = folder

@@ -139,7 +139,7 @@ class ProviderClient:
     async def get(
         self, endpoint: Endpoint, url: str, headers: Mapping[str, str], seconds: float, max_bytes: int
     ) -> bytes:
-        """Return the content at one of the provider's URLs, without retries; raise ModelError on failure."""
+        """Send one request, without retries."""
         import anyio
 
         with anyio.move_on_after(seconds):

@@ -52,8 +52,6 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 
 
 class RequirementDetail(records.RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement, described at the place with its worst state, and all places where it occurs."""
-
     id: str  # The BLAKE3 of its text in hex.
     specification_name: str
     status_reason: str

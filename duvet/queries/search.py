@@ -43,7 +43,6 @@ class Query(Struct, frozen=True):
 
     @property
     def conjunction(self) -> str:
-        """An FTS5 expression that requires every term."""
         return " ".join(map(quote_term, self.terms))
 
     @property

@@ -274,7 +274,6 @@ def format_traceback(error: BaseException) -> Sequence[str]:
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """Edits to a pack's code don't change the stamps."""
     paths: list[str] = []
     for folder in dict.fromkeys(one or os.curdir for one in path):
         try:

@@ -47,7 +47,7 @@ class Tree(Protocol):
         """Return whether the path exists; a broken symlink does."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Yield the entries of a folder in any order, none if it doesn't exist; raise UnreadableError for other faults."""
+        """Yield the entries of a folder in any order, none without such a folder; raise UnreadableError for other faults."""
 
     def identity(self, folder: str) -> object:
         """Return a value that is equal for all paths of the same folder, to detect loops."""

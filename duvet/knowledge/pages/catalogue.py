@@ -46,7 +46,6 @@ class PageStore(Struct, frozen=True):
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
-    """Read only the files that changed since `earlier` or, without it, since they were cached."""
     rows, read_paths = _read_rows(project, sorted(files.prefixes), earlier.rows if earlier else {})
     dates = earlier.dates if earlier else None
     if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
