@@ -75,8 +75,8 @@ class Survey(Struct, frozen=True):
 
 def survey_folder(tree: Tree, root: str) -> Survey:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden
+    ##% files outside `.kiro`, vendored folders and files that git ignores.
     paths = sorted(_list_files(tree, root))
     found = tuple(_find_specifications(paths, tree))
     return Survey(

@@ -30,9 +30,9 @@ FOLDERS = [
 
 def test_languages_and_tests_are_found(snapshot: Snapshot) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores. `duvet init` MUST configure files in test folders, and files that
-    ##% are named like tests, in a `[[source]]` of type `test`.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files
+    ##% outside `.kiro`, vendored folders and files that git ignores. `duvet init` MUST configure files in test
+    ##% folders, and files that are named like tests, in a `[[source]]` of type `test`.
     found = ("\n".join([f"# {paths}", *groups(*paths.split()), ""]) for paths in FOLDERS)
     snapshot.assert_match("\n".join(found), "init/languages.txt")
 
