@@ -124,7 +124,7 @@ class InvalidCitation(Struct, frozen=True):
 
 @declare_query("list_invalid_citations", "Invalid citations", ListArguments, tuple[InvalidCitation, ...])
 def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -> ToolAnswer:
-    """List the citations that are malformed or have a wrong target or quote, each with its error. Use it after a specification changes."""
+    """List the invalid citations, each with its error. Use it after a specification changes."""
     rows = context.once(_find_invalid)
     note = "After a fix, check the citation with validate_citation." if rows else "No citation is invalid."
     key: Callable[[InvalidCitation], str] = lambda row: f"{row.file_path}:{row.line_number}"

@@ -194,7 +194,7 @@ class ResolveSpecIdOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("resolve_spec_id", "Resolve a specification", ResolveSpecIdInput, ResolveSpecIdOutput)
 def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the id of the specification with this URL, path or name, in any usual spelling. Resource paths contain the id."""
+    """Return the id of the specification with this URL, path or name. Resource paths contain the id."""
     catalogue = context.catalogue
     found = match_specifications(catalogue, arguments.url, context.project.root)
     if found:
