@@ -75,7 +75,7 @@ def _find_problems(
 
 def _make_hint(rule: rules.Rule, target: str) -> str:
     place = "the code that implements it" if rule is rules.GATE_NOT_CITED else "the test that checks it"
-    return f"cite {target} in {place}"
+    return f"cite this text of {target} in {place}"
 
 
 _UPSTREAM_MESSAGES = {

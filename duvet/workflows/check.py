@@ -225,7 +225,8 @@ class _ReferenceScope:
                 hint = "use ${steps.ID.result} for the result of an earlier step"
                 yield WorkflowFault(keys, message, hint)
         elif root not in self.names:
-            yield WorkflowFault(keys, f"{shown} must refer to one of {', '.join(steps.SCOPE_ROOTS)}")
+            roots = steps.SCOPE_ROOTS if has_result else self.names
+            yield WorkflowFault(keys, f"{shown} must refer to one of {', '.join(roots)}")
         elif more:
             name, known = str(more[0]), self.names[str(root)]
             if name not in known and name in self.later[str(root)]:

@@ -292,7 +292,8 @@ class CitationChecker:
             number = self.specifications.by_path[self.specifications.make_absolute(path)]
             first = self.specifications.cards[number].locator
             if first != locator.name:
-                yield f"this target counts as a separate specification; begin it with {first}"
+                section = annotation.target.partition("#")[2]
+                yield f"this target counts as a separate specification; write {first}#{section}"
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             yield "this exception has no reason; add a line `reason=…`"
         spans = [] if number is None else self._find_spans(number, match.section)

@@ -17,7 +17,10 @@ from tests.unit.trace.trace_samples import cited_texts, citing, trace_of
 
 FRONT, BACK = "The pot", "MUST be warm."
 TEXT = f"{FRONT}\n{BACK}"
-CODE, TEST = "cite t.md#t in the code that implements it", "cite t.md#t in the test that checks it"
+CODE, TEST = (
+    "cite this text of t.md#t in the code that implements it",
+    "cite this text of t.md#t in the test that checks it",
+)
 
 
 def stated(*annotations: Annotation) -> tuple[Requirement, ...]:
@@ -29,11 +32,11 @@ def test_every_offender_has_a_place() -> None:
         TEXT, citing(f"{FRONT} {BACK}", Kind.SPEC), citing(FRONT), citing("be warm.", Kind.TEST), citing("", Kind.TODO)
     )
     assert list(map(show_problem, check_gates(trace, citations=True, tests=True))) == [
-        't.md:3 DUV062 no code cites all of "The pot MUST be warm."; cite t.md#t in the code that implements it',
-        't.md:3 DUV062 no code cites all of "be warm."; cite t.md#t in the code that implements it',
-        't.md:1 DUV062 no code cites all of "T"; cite t.md#t in the code that implements it',
-        't.md:2 DUV063 no test cites all of "The pot MUST be warm."; cite t.md#t in the test that checks it',
-        't.md:2 DUV063 no test cites all of "The pot"; cite t.md#t in the test that checks it',
+        't.md:3 DUV062 no code cites all of "The pot MUST be warm."; cite this text of t.md#t in the code that implements it',
+        't.md:3 DUV062 no code cites all of "be warm."; cite this text of t.md#t in the code that implements it',
+        't.md:1 DUV062 no code cites all of "T"; cite this text of t.md#t in the code that implements it',
+        't.md:2 DUV063 no test cites all of "The pot MUST be warm."; cite this text of t.md#t in the test that checks it',
+        't.md:2 DUV063 no test cites all of "The pot"; cite this text of t.md#t in the test that checks it',
     ]
     for citations, tests, codes in ((False, True, ["DUV063"] * 2), (True, False, ["DUV062"] * 3), (False, False, [])):
         assert [one.code for one in check_gates(trace, citations=citations, tests=tests)] == codes

@@ -122,7 +122,7 @@ def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> 
         assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
     # Also where it is cited already.
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
-    separate = f"this target counts as a separate specification; begin it with {URL}"
+    separate = f"this target counts as a separate specification; write {URL}#section-2"
     assert verdict(f"//= {URL}.txt#section-2", context) == odd(separate)
     assert verdict(f"//= {URL}#section-2", context) == VALID
 
