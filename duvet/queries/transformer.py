@@ -181,7 +181,7 @@ def _read_number(data: mmap.mmap, at: int) -> tuple[int, int]:
 
 
 class MiniLmSpace:
-    """Joins the vector of a sentence with the mean of its word vectors; the vector of text without words is zero."""
+    """The vector of a text without words is zero."""
 
     share = TRANSFORMER_SHARE
 

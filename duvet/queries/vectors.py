@@ -107,8 +107,6 @@ class _Tokenizer(Struct):
 
 
 class TextTokenizer:
-    """Splits texts into tokens as SentencePiece does: the pair with the lowest number is joined first."""
-
     def __init__(self, path: Path) -> None:
         # The package `tokenizers` takes five times as long to read the file.
         self._numbers = json.decode(path.read_bytes(), type=_Tokenizer).model.vocab
@@ -220,8 +218,6 @@ class WordLlama:
 
 
 class WordLlamaSpace:
-    """Computes text vectors: the weighted mean of the tokens, minus the direction that all texts share."""
-
     share = embeddings.STATIC_SHARE
 
     def __init__(self, model: WordLlama, weights: Any, common: Any) -> None:

@@ -44,7 +44,7 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
-    """Distribute the words of a new quote over the lines of the old one; lines may become empty, or be added."""
+    """Lines may become empty, or be added."""
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]

@@ -167,8 +167,6 @@ def make_unreadable_problem(error: DuvetError) -> Problem:
 
 
 class InnerTree(FilteredTree):
-    """A tree that skips and reports symlinks to folders outside the project."""
-
     def __init__(self, tree: Tree, inside: FolderMembership, report: Callable[[str], None]) -> None:
         super().__init__(tree, lambda path, is_folder: False)
         self.inside = inside
