@@ -35,6 +35,7 @@ class FieldType(NamedTuple):
     expands: bool = False  # Whether `$NAME` is replaced with an environment variable.
     expected: str = ""  # A description of the values that match the pattern.
     fault: Callable[[str], str] = lambda value: ""  # Returns why a string that matches is still invalid.
+    others: tuple[Any, ...] = ()  # The other types of a union.
 
     def refuses(self, value: str) -> bool:
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
@@ -55,7 +56,8 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
         case inspect.Metadata(type=inner, extra=extra):
             return [option._replace(**(extra or {})) for option in list_field_types(inner)]
         case inspect.UnionType(types=types):
-            return [option for inner in types for option in list_field_types(inner)]
+            options = [option for inner in types for option in list_field_types(inner)]
+            return [one._replace(others=tuple(other for other in options if other is not one)) for one in options]
     return [] if isinstance(kind, inspect.NoneType) else [FieldType(kind)]
 
 
@@ -242,6 +244,8 @@ def _suggest_rewrite(value: Any, choices: list[FieldType], expected: str, at: Do
     match value, expected:
         case {}, "a sequence" if holds_tables:
             return several.format(name)
+        case [{}, *_], "a table" if any(isinstance(one.type, inspect.DictType) for one in choices):
+            return "write a table instead of a list, with a name for each entry"
         case [{}, *_], "a table":
             return f"{single.format(name)}: only one table is allowed"
         case _, "a date":

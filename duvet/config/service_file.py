@@ -84,10 +84,12 @@ class VariableExpander:
         text = self._expand_text(value, at)
         # An unset variable is already reported.
         if text != value:
-            try:
-                return _parse_scalar(choice.type, text)
-            except (ValueError, DecodeError):
-                self._report(f"the value is not {_describe_choice(choice)} after its variables are expanded", at)
+            choices = [choice, *(other for other in choice.others if isinstance(other.type, _SCALARS))]
+            for one in choices:
+                with suppress(ValueError, DecodeError):
+                    return _parse_scalar(one.type, text)
+            expected = " or ".join(map(_describe_choice, choices))
+            self._report(f"the value is not {expected} after its variables are expanded", at)
         return check.DROPPED
 
     def expand(self, choice: check.FieldType, value: Any, at: DocumentLocation) -> Any:

@@ -70,7 +70,10 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
         _Weight, doc("Weight of a subsystem that the query names; by default the profile's weight")
     ] = None
     relationship: Annotated[
-        _Weight, doc("Weight of a file's links to other files and requirements; by default the profile's weight")
+        _Weight,
+        doc(
+            "Weight of the number of a file's relationships, such as links and citations; by default the profile's weight"
+        ),
     ] = None
     support: Annotated[
         _Weight, doc("Weight of the documents and tests of a file's subsystem; by default the profile's weight")

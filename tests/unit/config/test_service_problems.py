@@ -5,7 +5,7 @@ from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service import load_service
-from duvet.config.service_tables import Secret
+from duvet.config.service_tables import Auto, Secret
 from duvet.errors import ProblemsError
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree
@@ -100,6 +100,14 @@ workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${
     ]
 
 
+def test_a_variable_may_have_any_type_of_its_key() -> None:
+    for value, wanted in (("auto", Auto.AUTO), ("True", True), ("false", False)):
+        files = MemoryTree({"duvet.config.yaml": b"ingest: {symbols: $SYMBOLS}"})
+        assert load_service(files, {"SYMBOLS": value}).config.ingest.symbols is wanted
+    (problem,) = service_problems("ingest: {symbols: $HOST}")
+    assert problem.message == "ingest.symbols: the value is not a boolean or `auto` after its variables are expanded"
+
+
 YAML = ("write a list: put `- ` before each table", "remove `- `: only one table is allowed")
 FORMATS = {
     "toml": ("write `[[workflows.w.steps]]` above each table", "write `[server]`: only one table is allowed"),
@@ -113,6 +121,8 @@ def test_hints_are_in_the_format_of_the_file() -> None:
         data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
         hints = {one.message.partition(":")[0]: one.hint for one in service_problems(data, f"duvet.config.{ending}")}
         assert hints == dict(zip(("workflows.w.steps", "server"), FORMATS.get(ending, YAML), strict=True))
+    (problem,) = service_problems("providers: [{kind: openai}]")
+    assert problem.hint == "write a table instead of a list, with a name for each entry"
 
 
 def render_service_problems(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
