@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from duvet.config import settings
-from duvet.config.service_tables import (
-    IngestRule,
-    IngestSection,
-    LogFormat,
-    PagesSection,
-    SearchSection,
-    ServiceConfig,
-    StoreSection,
-)
+from duvet.config import service_tables, settings
 from duvet.errors import DuvetError, UnreadableError
 from duvet.tree.files import Tree, find_file_ending
 
@@ -75,7 +66,7 @@ def find_service_file(
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    config: ServiceConfig
+    config: service_tables.ServiceConfig
     path: str = ""  # As in ServiceFile.
     origin: str
     document: DataDocument | None = None
@@ -96,7 +87,7 @@ def load_service(
     found = find_service_file(tree, environ, service_path, folder)
     reads_project = folder is not None or bool(project_path)
     config, document, packs, warnings = _load_tables(
-        ServiceConfig, tree, environ, found.path, project_path, reads_project=reads_project
+        service_tables.ServiceConfig, tree, environ, found.path, project_path, reads_project=reads_project
     )
     return Service(
         config=config,
@@ -113,7 +104,7 @@ OVERRIDE_PREFIX, OVERRIDE_SEPARATOR = "DUVET_", "__"
 _OVERRIDE = rf"(?s){OVERRIDE_PREFIX}.*{OVERRIDE_SEPARATOR}"
 
 Record = TypeVar("Record", bound=Struct)
-_TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
+_TABLES = tuple(name.encode() for name in service_tables.ServiceConfig.__struct_encode_fields__ if name != "$schema")
 
 
 def _load_tables(
@@ -148,7 +139,7 @@ def asks_for_json_log(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str | None = ""
 ) -> bool:
     if named := environ.get("DUVET_SERVER__LOG_FORMAT"):
-        return named == LogFormat.JSON
+        return named == service_tables.LogFormat.JSON
     with suppress(DuvetError):
         path = find_service_file(tree, environ, service_path, folder).path
         # An invalid configuration counts, too.
@@ -169,7 +160,7 @@ def _load_some_tables(
 
 
 class _PageTables(Struct, frozen=True):
-    pages: tuple[PagesSection, ...] = ()
+    pages: tuple[service_tables.PagesSection, ...] = ()
 
 
 def load_service_pages(
@@ -180,9 +171,9 @@ def load_service_pages(
 
 
 class _IngestTables(Struct, frozen=True):
-    ingest: IngestSection = IngestSection()
-    search: SearchSection = SearchSection()
-    store: StoreSection = StoreSection()
+    ingest: service_tables.IngestSection = service_tables.IngestSection()
+    search: service_tables.SearchSection = service_tables.SearchSection()
+    store: service_tables.StoreSection = service_tables.StoreSection()
 
 
 def load_service_ingest(
@@ -191,6 +182,6 @@ def load_service_ingest(
     project_path: str | None = None,
     service_path: str | None = None,
     folder: str = "",
-) -> tuple[IngestRule, StoreSection]:
+) -> tuple[service_tables.IngestRule, service_tables.StoreSection]:
     found = _load_some_tables(_IngestTables, tree, environ, project_path, service_path, folder)
     return found.ingest.rule(environ, found.search.model), found.store
