@@ -115,6 +115,7 @@ class DocumentLocation(NamedTuple):
 
 
 class DocumentError(DuvetError):
+    # The message quotes no values, because they may be secret.
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint if is_text else "save the file as UTF-8")
         self.place = place

@@ -31,7 +31,7 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """What a client sends back when it repeats a call with the answer of its model."""
+    """The state that a client sends back when it repeats a call with the answer of its model."""
 
     count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.

@@ -62,7 +62,7 @@ Answer = TypeVar("Answer")
 
 
 class TreeRecord(Struct, array_like=True):
-    """What a run asked about files and its environment; its result is valid while all answers stay the same."""
+    """The files and variables that a run has read; its result is valid while they stay the same."""
 
     files: dict[str, FileStamp] = {}  # Files that were read.
     folders: dict[str, FileStamp] = {}  # Folders that were listed.
