@@ -192,7 +192,7 @@ class PageCollection:
     def require(self, slug: str) -> Page:
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
-            hint = self.suggest(slug) or "list the pages with `duvet pages` or list_pages"
+            hint = self.suggest(slug) or "list the pages with `duvet pages` or the tool list_pages"
             raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
 
