@@ -92,7 +92,7 @@ def find_server_hint(error: DuvetError) -> str:
         return f"list the sections with the resource /specifications/{id}/sections or with `duvet show {id}`"
     is_project_error = error.path or isinstance(error, FetchError)
     if not error.hint and is_project_error and not isinstance(error, (NotFoundError, QueryError)):
-        return "fix this and try again; the server reads the files again"
+        return "fix the problem and try again; no restart is needed"
     return error.hint
 
 

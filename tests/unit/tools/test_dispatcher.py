@@ -54,7 +54,7 @@ def test_arguments_of_knowledge_tools_are_recorded_without_measures(context: Pro
     assert [(one.code, one.arguments, one.bytes_in) for one in seen] == [("", "tool=str(9)", 0), ("", "", 0)]
 
 
-AGAIN = "fix this and try again; the server reads the files again"
+AGAIN = "fix the problem and try again; no restart is needed"
 FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Place(3, 1))
 
 

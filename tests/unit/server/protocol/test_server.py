@@ -181,7 +181,7 @@ class TestMadeTools:
     async def test_a_missing_project_is_reported_without_its_path(self, client: Client, kettle: Path) -> None:
         kettle.rename(kettle.with_name("away"))
         (block,) = blocks(await client.call_tool("twice", {"number": 1}))
-        hint = "fix this and try again; the server reads the files again"
+        hint = "fix the problem and try again; no restart is needed"
         error = {"code": "upstream_error", "message": "kettle: no such folder", "hint": hint}
         assert json.loads(block) == {"status": "error", "error": error}
 
