@@ -90,11 +90,11 @@ def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapsh
     count, wrong = len(verdicts), [str(number) for number, one in enumerate(verdicts, 1) if one.error]
     step = f"All {count:,} citations are valid." if count > 1 else "The citation is valid."
     if wrong:
-        noun = "number" if len(wrong) == 1 else "numbers"
+        nouns = "is invalid: number" if len(wrong) == 1 else "are invalid: numbers"
         advice = "Call validate_citation on each to see how to fix it."
         if any(one.nearest for one in verdicts):
             advice = "Use the target or the quote in `nearest`, and validate again."
-        step = f"{len(wrong)} of {count} invalid: {noun} {join_names(wrong, 10)}. {advice}"
+        step = f"{len(wrong)} of {count} {nouns} {join_names(wrong, 10)}. {advice}"
     rows = [_make_output(verdict, _ROOM // (2 * count)) for verdict in verdicts]
     return ToolAnswer(value=rows, next_step=step, page=ResultPage(count))
 

@@ -224,8 +224,8 @@ MANY = [f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
     [
         ([GOOD], "The citation is valid."),
         ([GOOD, "tea.md#cup"], "All 2 citations are valid."),
-        ([GOOD, BAD, "//= invalid", "tea.md#sugar"], f"2 of 4 invalid: numbers 2, 3. {USE_NEAREST}"),
-        (MANY, f"50 of 50 invalid: numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. {CALL_EACH}"),
+        ([GOOD, BAD, "//= invalid", "tea.md#sugar"], f"2 of 4 are invalid: numbers 2, 3. {USE_NEAREST}"),
+        (MANY, f"50 of 50 are invalid: numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. {CALL_EACH}"),
     ],
 )
 def test_each_of_several_citations_is_judged_in_order(given: list[str], step: str) -> None:
