@@ -47,8 +47,8 @@ class State(Rank):
     IN_PROGRESS = 2, "Only a part of it is covered, or an exception has no reason."
     NEEDS_CODE = 3, "Tests cite all of it, but code does not."
     NEEDS_TESTS = 4, "Code cites all of it, but tests do not."
-    EXCEPTED = 5, "Exceptions with a reason cover it."
-    DONE = 6, "Code and tests cite all of it, or it is implied."
+    EXCEPTED = 5, "Exceptions with a reason cover all that is not done."
+    DONE = 6, "Code and tests, or implications, cite all of it."
     NOT_APPLICABLE = 7, "The configuration declares it not applicable."
 
 
