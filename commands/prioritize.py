@@ -30,7 +30,7 @@ _EXPLANATION = (
     flag_value="implement_requirement",
     metavar="[NAME]",
     shell_complete=command.complete_values("requirement_prompts"),
-    help="Print a prompt for the most urgent requirement: implement_requirement [default] or write_test.",
+    help="Print the prompt implement_requirement [default] or write_test for the most urgent requirement.",
 )
 @add_filters
 @add_limit_option(20)
