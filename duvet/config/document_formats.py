@@ -257,6 +257,8 @@ def parse_scalar_as_text(word: str) -> str | bool | None:
 
 _TAGS = {None, *(f"tag:yaml.org,2002:{name}" for name in ("str", "map", "seq"))}
 _IN_QUOTES = "put it in quotes"
+_UNDEFINED_ALIAS = "undefined alias: no earlier value has this anchor"
+_RECURSIVE_ALIAS = "the alias refers to a value that contains it"
 
 
 class _OpenYaml(Struct):
@@ -325,7 +327,8 @@ class _YamlBuilder:
                 self._anchors[event.anchor] = value
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
-                    raise self._refuse("undefined alias: the anchored value must end before the alias", event)
+                    is_recursive = any(one.event.anchor == event.anchor for one in self._open)
+                    raise self._refuse(_RECURSIVE_ALIAS if is_recursive else _UNDEFINED_ALIAS, event)
                 self._add_value(self._anchors[event.anchor], event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 self._check_tag(event)

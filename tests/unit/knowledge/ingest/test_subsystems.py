@@ -36,7 +36,7 @@ BAD = {
     b"a:\n  tags: {}\n": (2, "invalid type"),
     b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
     b"a:\n  paths: x\n  includes: 'x**'\n": (3, "Pattern syntax error"),
-    b"a: &x [*x]\n": (1, "undefined alias"),
+    b"a: &x [*x]\n": (1, "the alias refers to a value that contains it"),
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
     b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, MANY),
     b"a: {owner: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {owner: *d}\n" % n for n in range(9)): (9, LARGE),
