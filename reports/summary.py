@@ -1,4 +1,4 @@
-"""The summary of a run: specifications by level and state, the verdict, and the coverage."""
+"""The summary of a run: requirements by specification, level and state, the verdict, and the coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/api/mcp` and `/api/v1`: tools and reports over plain HTTP."""
+"""`/api/mcp` and `/api/v1`: tools and reports for HTTP clients without MCP."""
 
 from __future__ import annotations
 
