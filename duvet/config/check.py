@@ -212,7 +212,7 @@ def _check_text(choice: FieldType, value: str, at: DocumentLocation, others: str
                 yield at.problem(rules.CONFIG_BAD_VALUE, message, hint)
         case inspect.CustomType(cls=kind):
             if kind is Secret and not document.is_variable(value):
-                hint = "set an environment variable, and write its name here, such as `$API_KEY`"
+                hint = "set an environment variable, and refer to it here, for example as `$API_KEY`"
                 yield at.problem(rules.CONFIG_BAD_VALUE, "this file must not contain secrets", hint)
         case inspect.StrType() if choice.refuses(value):
             message = f"{quote_text(value)} is not {choice.expected}" if choice.expected else "the value is blank"

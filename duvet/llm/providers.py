@@ -172,7 +172,7 @@ def make_backend(
         return Backend(name, section, lambda model, request: sampler(structs.replace(request, model=model or None)))
     if key is None and endpoints.is_default_provider(section):
         variable = endpoints.KEY_VARIABLES[section.kind]
-        hint = f"set {variable}, or set `providers.{name}.apiKey` to the name of another variable, such as `$API_KEY`"
+        hint = f"set {variable}, or set `providers.{name}.apiKey` to another variable, such as `$API_KEY`"
         return Backend(name, section, trouble="the provider has no key", hint=hint)
     try:
         endpoint = endpoints.make_endpoint(name, section, key)

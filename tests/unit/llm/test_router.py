@@ -64,7 +64,7 @@ UNUSABLE = [
     (
         "keyless/gpt",
         NO_KEY,
-        "set OPENAI_API_KEY, or set `providers.keyless.apiKey` to the name of another variable, such as `$API_KEY`",
+        "set OPENAI_API_KEY, or set `providers.keyless.apiKey` to another variable, such as `$API_KEY`",
     ),
     ("bare", NO_MODEL, "specify the model as bare/MODEL, or set `providers.bare.defaultModel`"),
     ("own", "no MCP client offers a model", SETUP_HINT),
