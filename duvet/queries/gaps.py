@@ -47,8 +47,8 @@ def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None)
     cards = catalogue.requirements
     all_examined = examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out requirements that are not applicable, unless `--status` selects them and neither
-    ##% `--untested` nor `--todo` is given.
+    ##% `duvet uncited` MUST list requirements that are not applicable only if `--status` selects them, and never with
+    ##% `--untested` or `--todo`.
     if gap is not None or State.NOT_APPLICABLE not in filters.states:
         examined = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
     found = [index for index in examined if gap is None or _has_gap(catalogue, cards[index], gap)]

@@ -62,8 +62,8 @@ SCENARIOS: dict[str, tuple[str | dict[str, str], ...]] = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_lists_and_gates(name: str, tea: Run, tmp_path: Path, gold: Snapshot) -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out requirements that are not applicable, unless `--status` selects them and neither
-    ##% `--untested` nor `--todo` is given.
+    ##% `duvet uncited` MUST list requirements that are not applicable only if `--status` selects them, and never with
+    ##% `--untested` or `--todo`.
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
     ##% or if the project has errors.
