@@ -92,7 +92,7 @@ class DownloadClients:
 
 
 def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
-    """After a success, skip other URLs with the same file."""
+    """Download each URL to its file; once a file is written, skip its other URLs."""
     # If nothing is allowed, there is no progress to show.
     is_any_allowed = any(_check_url(url, policy) is None for url in urls)
     display = progress.downloads(len(urls)) if is_any_allowed else Downloads(progress)

@@ -111,7 +111,7 @@ class Segment(Struct, frozen=True):
 
 
 class Tally(Struct, frozen=True):
-    """The bytes of a requirement, counted by the flags of their annotations, and the annotations that cite it."""
+    """The number of a requirement's bytes with each combination of flags, and the annotations that cite it."""
 
     bytes_by_flags: dict[int, int]
     related: tuple[int, ...]
