@@ -69,7 +69,7 @@ def test_a_damaged_store_is_not_backed_up(paths: StorePaths, damage: Callable[[s
     with pytest.raises(StoreDamagedError) as caught:
         make_backup(paths)
     assert caught.value.path == paths.store
-    assert caught.value.hint.startswith("remove store.db ")
+    assert caught.value.hint.startswith("remove store.db, store.db-wal and store.db-shm, and run `duvet ingest`")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
