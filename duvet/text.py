@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -153,6 +153,7 @@ def make_text_id(text: str) -> str:
 # Only runs of several separators are matched, because a single one does not change.
 _RUN = re.compile(r"[\W_]{2,}")
 _SPACE = re.compile(r"[^\S\x1c-\x1f]+")
+_SEPARATOR = "\1"
 _SPLITTING = bytes(code for code in range(128) if chr(code).isspace())
 _NO_SPACE = str.maketrans("", "", WHITESPACE)
 
@@ -172,17 +173,22 @@ def remove_spacing(text: str) -> str:
     return "".join(text.split())
 
 
-def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
-    groups: dict[str, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(remove_spacing(text_of(item)), []).append(item)
+def group_equal_texts(items: Sequence[_Item], texts: Sequence[str]) -> Iterator[list[_Item]]:
+    """Group the items whose texts are equal when normalised."""
+    # Removing the white space of all texts at once is faster, unless one of them contains the separator.
+    keys = remove_spacing(_SEPARATOR.join(texts)).split(_SEPARATOR)
+    if len(keys) != len(texts):
+        keys = [remove_spacing(text) for text in texts]
+    if len(set(keys)) == len(keys):
+        yield from ([item] for item in items)
+        return
+    groups: dict[str, list[tuple[_Item, str]]] = {}
+    for item, key, text in zip(items, keys, texts, strict=True):
+        groups.setdefault(key, []).append((item, text))
     for alike in groups.values():
-        if len(alike) == 1:
-            yield alike
-            continue
         normal: dict[str, list[_Item]] = {}
-        for item in alike:
-            normal.setdefault(normalise(text_of(item)), []).append(item)
+        for item, text in alike:
+            normal.setdefault(normalise(text) if len(alike) > 1 else "", []).append(item)
         yield from normal.values()
 
 

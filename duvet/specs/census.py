@@ -218,7 +218,8 @@ def _list_text_stretches(specification: Specification) -> Iterator[_Stretch]:
         text = "\n".join(section.lines)
         firsts = line_starts(text)
         lines += [(start, start + byte_length(line)) for start, line in zip(section.starts, section.lines, strict=True)]
-        for group in group_equal_texts(find_sentences(text), lambda one: "\n".join(one.pieces)):
+        sentences = find_sentences(text)
+        for group in group_equal_texts(sentences, ["\n".join(one.pieces) for one in sentences]):
             for number, sentence in enumerate(group):
                 for keyword in sentence.keywords:
                     row = find_line_index(firsts, keyword.start)

@@ -175,7 +175,8 @@ class _Sentence(Struct, frozen=True):
 
 def extract_requirements(section: model.Section) -> tuple[model.ExtractedSentence, ...]:
     if section.plain is not None:
-        alike = group_equal_texts(section.plain.statements, lambda one: f"{one.name}\0{one.text}")
+        statements = section.plain.statements
+        alike = group_equal_texts(statements, [f"{one.name}\0{one.text}" for one in statements])
         return tuple(
             [
                 model.ExtractedSentence(max([one.level for one in group]), (group[0].text,), group[0].name)
@@ -186,7 +187,8 @@ def extract_requirements(section: model.Section) -> tuple[model.ExtractedSentenc
     breaks = [0, *sorted(section.breaks), len(section.lines)]
     text = _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
     found = []
-    for group in group_equal_texts(find_sentences(text), lambda each: "\n".join(each.pieces)):
+    sentences = find_sentences(text)
+    for group in group_equal_texts(sentences, ["\n".join(one.pieces) for one in sentences]):
         ##= man/spec/trace.md#requirements
         ##% Each sentence with a keyword of RFC 2119 MUST be a requirement with the level of its strongest keyword,
         ##% unless a documented rule excludes the sentence.

@@ -178,9 +178,8 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
         (match, " ".join(annotations[match.stating[0]].quote.split())) for match in coverage.matches if match.stating
     ]
     found: list[Requirement] = []
-    for statements in group_equal_texts(
-        stating, lambda one: f"{one[0].section}\0{annotations[one[0].stating[0]].name}\0{one[1]}"
-    ):
+    texts = [f"{match.section}\0{annotations[match.stating[0]].name}\0{text}" for match, text in stating]
+    for statements in group_equal_texts(stating, texts):
         matches = tuple([match for match, _ in statements])
         tallies = [coverage.tallies[match.stating[0]] for match in matches]
         ids, related = matches[0].stating, tallies[0].related
