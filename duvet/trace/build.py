@@ -75,10 +75,12 @@ class TargetResolver:
         self._urls, self._annotations = _locate_urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
+        # Looking up a member of an enum in the loop takes longer.
+        spec = Kind.SPEC
         for id, annotation in enumerate(annotations):
             key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
-                is_extracted = annotation.from_file and annotation.kind is Kind.SPEC
+                is_extracted = annotation.from_file and annotation.kind is spec
                 base = annotation.path if annotation.from_file else self.base
                 key = (annotation.target, annotation.format, base, is_extracted)
             quotes = by_key.get(key)
